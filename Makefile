@@ -1,0 +1,59 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer: they set up .venv by themselves.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+TESTS ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types contract golden grammar bench clean
+
+help:
+	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
+	@echo 'make test     every test (TESTS=tests/docs for some)'
+	@echo 'make check    lint, types, import contract and tests'
+	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
+	@echo 'make grammar  rebuild the parse table from grammar/privql.lark'
+	@echo 'make bench    the benchmarks'
+
+# One stamp for what running and testing need, one more for what checking needs.
+$(VENV)/.ready: pyproject.toml
+	@test -n '$(PYTHON)' || { echo 'PrivQL needs Python 3.11 or newer; say which with `make PYTHON=...`' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.ready
+	@$(BIN)/privql demo
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -n auto $(TESTS)
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready-dev
+	$(BIN)/mypy
+
+contract: $(VENV)/.ready-dev
+	$(BIN)/lint-imports
+
+check: lint types contract test
+
+golden: $(VENV)/.ready
+	PRIVQL_GOLDEN=1 $(BIN)/python -m pytest -n 0 tests
+
+grammar: $(VENV)/.ready
+	$(BIN)/python -m privql.syntax.table
+
+bench: $(VENV)/.ready
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
