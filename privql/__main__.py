@@ -1,0 +1,22 @@
+"""The `privql` command. Asking for the version must cost what bare Python costs, so nothing is imported for it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given in (["--version"], ["-V"]):
+        from privql import __version__
+
+        print(f"privql {__version__}")
+        return 0
+    from privql.surfaces.cli import main as command
+
+    return command(given)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Names, types, domains, labels and releases: every refusal with its repair."""

@@ -1,0 +1,269 @@
+"""The typed tree of a query: relational algebra over columns that each have a name of their own.
+
+A query is checked into this algebra whatever its rows are. Where an aggregation stands over private rows the tree is
+cut: the part below becomes a `Block`, to be measured, and a `Measured` leaf takes its place; all that is left above it
+is SQL over public and released rows. Columns are known by identifiers unique in the statement (`c7`), so that
+nothing depends on SQL's scoping any more. A subquery used as a value is a `Field` named in `Checked.subqueries`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal, Union
+
+from privql.diagnostics import NOWHERE, Span
+from privql.domains import Domain
+from privql.kernel.scalars import Scalar, Value, ValueType
+from privql.kernel.terms import Unit
+
+
+class Label(IntEnum):
+    """What a value depends on; an expression is as secret as its most secret part."""
+
+    PUBLIC = 0
+    RELEASED = 1
+    AGGREGATE = 2
+    PRIVATE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A column of a relation: its identifier, how it prints, and what is known of it."""
+
+    id: str
+    name: str
+    type: ValueType
+    domain: Domain
+    label: Label
+    unit: str | None = None  # the unit it names, if it is a unit's identifier
+    table: str | None = None  # where a column of a base table comes from, for messages
+    hidden: bool = False
+    visible: bool = False
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class PublicScan:
+    """Columns of a public table - or, `dummy`, of rows invented for any table from the policy alone."""
+
+    table: str
+    columns: tuple[tuple[str, str, ValueType], ...]  # id, column of the table, type
+    dummy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedScan:
+    """Columns of an answer that was released earlier under a name."""
+
+    release: str
+    columns: tuple[tuple[str, str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateScan:
+    table: str
+    columns: tuple[tuple[str, str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The released groups of block number `block` of this statement: its keys, then its aggregates."""
+
+    block: int
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """VALUES; with one empty row, the FROM of a SELECT without FROM."""
+
+    columns: tuple[tuple[str, ValueType], ...]
+    rows: tuple[tuple[Scalar, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A reference to a CTE or view that is computed once: columns (id here, id there, type)."""
+
+    name: str  # in Checked.shared
+    columns: tuple[tuple[str, str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Rows for which the condition is TRUE: WHERE, HAVING, QUALIFY."""
+
+    input: Rel
+    condition: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Exactly these columns, computed from each row."""
+
+    input: Rel
+    columns: tuple[tuple[str, Scalar], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Columns of both sides. `on` None is a cross join. `lateral`: the right side may read the left side's columns."""
+
+    kind: Literal["INNER", "LEFT", "RIGHT", "FULL", "CROSS"]
+    left: Rel
+    right: Rel
+    on: Scalar | None = None
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    value: Scalar
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """An SQL aggregate over public or released rows: exact. `function` lower case, `star` for COUNT(*)."""
+
+    function: str
+    args: tuple[Scalar, ...]
+    type: ValueType
+    distinct: bool = False
+    order: tuple[SortKey, ...] = ()
+    where: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameBound:
+    kind: Literal["UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"]
+    size: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A window function, or an aggregate over a window."""
+
+    call: AggregateCall
+    partition: tuple[Scalar, ...] = ()
+    order: tuple[SortKey, ...] = ()
+    frame_unit: Literal["ROWS", "RANGE", "GROUPS"] | None = None
+    frame_start: FrameBound | None = None
+    frame_end: FrameBound | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """GROUP BY: the columns are the keys, then the aggregates, then GROUPING()'s bit masks.
+
+    `sets`: for each grouping set the indices of the keys that it groups by; one set of all keys is plain GROUP BY.
+    """
+
+    input: Rel
+    keys: tuple[tuple[str, Scalar], ...]
+    aggregates: tuple[tuple[str, AggregateCall], ...]
+    sets: tuple[tuple[int, ...], ...]
+    grouping: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """All columns of the input, and one more for each window call."""
+
+    input: Rel
+    calls: tuple[tuple[str, WindowCall], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    input: Rel
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """UNION, INTERSECT, EXCEPT by position: both sides have as many columns as `columns` names anew."""
+
+    op: Literal["UNION", "INTERSECT", "EXCEPT"]
+    all: bool
+    left: Rel
+    left_columns: tuple[str, ...]
+    right: Rel
+    right_columns: tuple[str, ...]
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    input: Rel
+    keys: tuple[SortKey, ...]
+    limit: int | None = None
+    offset: int = 0
+
+
+Rel = Union[
+    PublicScan, ReleasedScan, PrivateScan, Measured, Rows, Shared, Where, Compute, Joined, Grouped, Windowed, Distinct,
+    Combined, Sorted,
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A query as a value: of its one column, of whether it has rows, or of whether `operand` (op, quantifier) is among them."""
+
+    kind: Literal["scalar", "exists", "in", "any", "all"]
+    rel: Rel
+    column: str | None  # the subquery's column
+    operand: Scalar | None = None
+    op: str = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate of private rows, to be measured."""
+
+    id: str
+    function: Literal["count", "sum", "avg"]
+    argument: Scalar | None  # None: COUNT(*)
+    domain: Domain  # of the argument
+    argument_type: ValueType | None
+    where: Scalar | None
+    type: ValueType  # of the answer
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingKey:
+    id: str
+    value: Scalar
+    type: ValueType
+    members: tuple[Value, ...]  # every group there is, None last if the key may be NULL
+    name: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A SELECT that aggregates private rows, cut out of its query."""
+
+    index: int
+    rel: Rel  # over one PrivateScan
+    table: str
+    unit: Unit
+    keys: tuple[GroupingKey, ...]
+    aggregates: tuple[Aggregate, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query that passed: the SQL that is left over released rows, and the blocks that must be measured first."""
+
+    rel: Rel
+    columns: tuple[Attribute, ...]
+    blocks: tuple[Block, ...]
+    shared: tuple[tuple[str, Rel], ...]  # in order of definition
+    subqueries: tuple[tuple[str, Subquery], ...]

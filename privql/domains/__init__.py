@@ -1,0 +1,5 @@
+"""Value types' domains: intervals, finite sets and grids, and how they combine."""
+
+from privql.domains.domain import ORDERED, Domain, finite, grid_of, interval, number_text, whole
+
+__all__ = ["ORDERED", "Domain", "finite", "grid_of", "interval", "number_text", "whole"]

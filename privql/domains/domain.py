@@ -1,0 +1,209 @@
+"""The set a value is known to lie in: an interval or a finite set, with or without NULL, on a grid or not.
+
+Domains decide accuracy (how much noise a sum needs, which groups exist); the kernel enforces by operation whatever
+a plan concludes from them. Bounds are exact rationals: of DATE in days, of TIMESTAMP in microseconds since 1970.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Callable, Iterable
+
+from privql.kernel.scalars import Value, ValueType
+
+ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """`values` (sorted, without None) when the set is finite and listed; else [low, high], either end open as None.
+
+    `grid` says that every value is a multiple of it: 1 for INT, DATE and TIMESTAMP, 10^-s for DECIMAL, None for FLOAT.
+    """
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    values: tuple[Value, ...] | None = None
+    nullable: bool = True
+    grid: Fraction | None = None
+
+    # ---- what it contains
+
+    @property
+    def bounded(self) -> bool:
+        return self.low is not None and self.high is not None
+
+    @property
+    def empty(self) -> bool:
+        """No value but perhaps NULL."""
+        if self.values is not None:
+            return not self.values
+        return self.low is not None and self.high is not None and self.low > self.high
+
+    def members(self, limit: int) -> tuple[Value, ...] | None:
+        """Every non-NULL value in order, if there are at most `limit`; else None."""
+        if self.values is not None:
+            return self.values if len(self.values) <= limit else None
+        if self.empty:
+            return ()
+        if self.low is None or self.high is None or self.grid is None:
+            return None
+        first, last = math.ceil(self.low / self.grid), math.floor(self.high / self.grid)
+        if last - first + 1 > limit:
+            return None
+        steps = [step * self.grid for step in range(first, last + 1)]
+        return tuple(int(step) if self.grid == 1 else step for step in steps)
+
+    def __contains__(self, value: Value) -> bool:
+        if value is None:
+            return self.nullable
+        if self.values is not None:
+            return value in self.values
+        if not isinstance(value, (int, float, Fraction)):
+            return self.low is None and self.high is None
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+        exact = Fraction(value)
+        if self.grid is not None and (exact / self.grid).denominator != 1:
+            return False
+        return (self.low is None or exact >= self.low) and (self.high is None or exact <= self.high)
+
+    # ---- how it combines
+
+    def with_null(self, nullable: bool = True) -> Domain:
+        return replace(self, nullable=nullable)
+
+    def union(self, other: Domain) -> Domain:
+        """What either may be."""
+        nullable = self.nullable or other.nullable
+        if self.values is not None and other.values is not None:
+            return finite([*self.values, *other.values], nullable, _shared_grid(self.grid, other.grid))
+        if self.empty:
+            return other.with_null(nullable)
+        if other.empty:
+            return self.with_null(nullable)
+        low = min(self.low, other.low) if self.low is not None and other.low is not None else None
+        high = max(self.high, other.high) if self.high is not None and other.high is not None else None
+        return Domain(low, high, None, nullable, _shared_grid(self.grid, other.grid))
+
+    def within(self, low: Fraction | None, high: Fraction | None) -> Domain:
+        """What is left when the value is known to lie in [low, high], and so not to be NULL."""
+        if self.values is not None:
+            return self.keep(
+                lambda v: isinstance(v, (int, float, Fraction))
+                and (low is None or v >= low)
+                and (high is None or v <= high)
+            )
+        lows = [b for b in (self.low, low) if b is not None]
+        highs = [b for b in (self.high, high) if b is not None]
+        return replace(
+            self, low=max(lows) if lows else None, high=min(highs) if highs else None, nullable=False
+        ).on_grid()
+
+    def keep(self, condition: Callable[[Value], bool]) -> Domain:
+        """What is left of a listed set, NULL excluded; an interval stays as it is, without NULL."""
+        if self.values is None:
+            return self.with_null(False)
+        return finite([v for v in self.values if condition(v)], False, self.grid)
+
+    def on_grid(self) -> Domain:
+        """Bounds moved inward to the grid."""
+        if self.grid is None or self.values is not None:
+            return self
+        low = math.ceil(self.low / self.grid) * self.grid if self.low is not None else None
+        high = math.floor(self.high / self.grid) * self.grid if self.high is not None else None
+        return replace(self, low=low, high=high)
+
+    def describe(self) -> str:
+        null = " or NULL" if self.nullable else ""
+        if self.values is not None:
+            if not self.values:
+                return "NULL" if self.nullable else "nothing"
+            shown = ", ".join(_literal(v) for v in self.values[:6])
+            more = f", … {len(self.values)} values" if len(self.values) > 6 else ""
+            return "{" + shown + more + "}" + null
+        if self.low is None and self.high is None:
+            return "any" + ("" if self.nullable else ", not NULL")
+        low = "-∞" if self.low is None else number_text(self.low)
+        high = "∞" if self.high is None else number_text(self.high)
+        return f"[{low}, {high}]{null}"
+
+
+def finite(values: Iterable[Value], nullable: bool, grid: Fraction | None = None) -> Domain:
+    """A listed set. Numbers among the values also give it bounds."""
+    unique = {v for v in values if v is not None}
+    ordered = tuple(sorted(unique, key=_order))
+    numbers = [Fraction(v) for v in ordered if isinstance(v, (int, float, Fraction)) and not isinstance(v, bool)]
+    low, high = (min(numbers), max(numbers)) if numbers else (None, None)
+    return Domain(low, high, ordered, nullable, grid)
+
+
+def interval(low: Fraction | int | None, high: Fraction | int | None, nullable: bool, grid: Fraction | None) -> Domain:
+    return Domain(
+        None if low is None else Fraction(low), None if high is None else Fraction(high), None, nullable, grid
+    ).on_grid()
+
+
+def whole(type: ValueType, nullable: bool = True) -> Domain:
+    """Everything that a type holds."""
+    match type.kind:
+        case "BOOL":
+            return finite([False, True], nullable)
+        case "NULL":
+            return Domain(values=(), nullable=True)
+        case _:
+            return Domain(nullable=nullable, grid=grid_of(type))
+
+
+def grid_of(type: ValueType) -> Fraction | None:
+    match type.kind:
+        case "INT" | "DATE" | "TIMESTAMP":
+            return Fraction(1)
+        case "DECIMAL":
+            return Fraction(1, 10**type.scale)
+        case _:
+            return None
+
+
+def number_text(value: Fraction) -> str:
+    """A rational as a person writes it: a decimal where that is exact and short, else n/d."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    scale = 0
+    rest = value.denominator
+    while rest % 10 == 0:
+        rest, scale = rest // 10, scale + 1
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    digits = scale + max(twos, fives)
+    if rest != 1 or digits > 18:
+        return f"{value.numerator}/{value.denominator}"
+    scaled = abs(value.numerator) * 10**digits // value.denominator
+    text = str(scaled).rjust(digits + 1, "0")
+    return ("-" if value < 0 else "") + text[:-digits] + "." + text[-digits:]
+
+
+def _order(value: Value) -> tuple[int, object]:
+    return (1, value) if isinstance(value, str) else (0, value)
+
+
+def _shared_grid(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    """The coarsest grid that holds both, when both lie on one."""
+    if a is None or b is None:
+        return None
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, Fraction)):
+        return number_text(Fraction(value))
+    return str(value)

@@ -1,0 +1,1 @@
+"""Where exact aggregates are computed."""

@@ -1,0 +1,1 @@
+"""From noisy cells to a table with its errors."""

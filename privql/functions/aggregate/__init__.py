@@ -1,0 +1,1 @@
+"""Aggregates: one file each."""

@@ -1,0 +1,1 @@
+"""Row functions: one declaration each."""

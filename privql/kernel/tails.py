@@ -1,0 +1,137 @@
+"""How far discrete Laplace noise reaches: the promises printed beside an answer, and what a wished promise costs.
+
+X has P[k] = (1-q)/(1+q) · q^|k| with q = exp(-1/t), so P[|X| > a] = 2·q^(a+1)/(1+q) for an integer a >= 0. A promise
+and a price enter certificates: both are decided by certified bounds and hold exactly. Deviations and densities only
+describe answers, so floats do.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from privql.kernel.enclosure import exp_minus, quotient
+
+SCALE_BITS = 40  # `scale_for` gives up at most one part in 2^40
+
+
+def halfwidth(scale: Fraction, confidence: Fraction) -> int:
+    """The least a >= 0 with P[|X| > a] <= 1 - confidence."""
+    _require_scale(scale)
+    miss = _miss(confidence)
+    # a + 1 = t·ln(2 / (miss·(1+q))), and log1p(q) is within 1/2 of ln 2, which is near enough to start from.
+    guess = int(scale * Fraction(_log(2 / miss) - math.log1p(_exp_minus(1, scale))))
+    return _least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
+
+
+def scale_for(halfwidth: int, confidence: Fraction) -> Fraction:
+    """The largest scale with P[|X| > halfwidth] <= 1 - confidence, rounded down to about 40 significant bits."""
+    miss = _miss(confidence)
+    inverse = _inverse_scale(halfwidth, miss)
+    # The grid is laid over the inverse scale: the least admitted point there is the largest scale here.
+    grid = Fraction(2) ** (SCALE_BITS + 2 - math.frexp(inverse)[1])
+    steps = _least(lambda n: n > 0 and _kept(halfwidth, grid / n, miss), round(Fraction(inverse) * grid))
+    return grid / steps
+
+
+def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fraction:
+    """The least ε of four significant digits with P[|X| > halfwidth] <= 1 - confidence at scale sensitivity/ε."""
+    if sensitivity < 1:
+        raise ValueError("a sensitivity is at least 1")
+    miss = _miss(confidence)
+    guess = Fraction(_inverse_scale(halfwidth, miss)) * sensitivity
+    place = math.floor(_log(guess) / math.log(10))
+    start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
+    return _decimal(_least(lambda rank: _kept(halfwidth, sensitivity / _decimal(rank), miss), start))
+
+
+def variance(scale: Fraction) -> float:
+    """2q/(1-q)²."""
+    _require_scale(scale)
+    if scale > 1 << 30:
+        return 2.0 * float(scale) * float(scale)  # short by 1/6, which no float of this size shows
+    q = _exp_minus(1, scale)
+    return 2.0 * q / math.expm1(-float(min(1 / scale, 800))) ** 2
+
+
+def pmf(k: int, scale: Fraction) -> float:
+    """P[X = k]."""
+    _require_scale(scale)
+    return math.tanh(float(min(1 / scale, 800)) / 2) * _exp_minus(abs(k), scale)
+
+
+def cdf(k: int, scale: Fraction) -> float:
+    """P[X <= k]."""
+    _require_scale(scale)
+    outside = _exp_minus(-k if k < 0 else k + 1, scale) / (1.0 + _exp_minus(1, scale))
+    return outside if k < 0 else 1.0 - outside
+
+
+def _kept(halfwidth: int, scale: Fraction, miss: Fraction) -> bool:
+    """Whether 2·q^(halfwidth+1)/(1+q) <= miss; q is transcendental, so the two sides differ and the loop ends."""
+    bits = 64
+    while True:
+        one = 1 << bits
+        low, high = exp_minus(1 / scale, bits)
+        far = exp_minus((halfwidth + 1) / scale, bits)
+        low, high = quotient((2 * far[0], 2 * far[1]), (one + low, one + high), bits)
+        if high <= miss * one:
+            return True
+        if low > miss * one:
+            return False
+        bits *= 2
+
+
+def _least(holds: Callable[[int], bool], guess: int) -> int:
+    """The least integer that holds, when all above one that holds do too; quick where the guess is near."""
+    step, high = 1, guess
+    while not holds(high):
+        high, step = high + step, 2 * step
+    step, low = 1, min(guess, high)
+    while holds(low - 1):
+        low, step = low - step, 2 * step
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _decimal(rank: int) -> Fraction:
+    """The four-digit decimals in order, one an integer: 0 is 1000, 8999 is 9999, 9000 is 10000, 9001 is 10010."""
+    exponent, digits = divmod(rank, 9000)
+    return (1000 + digits) * Fraction(10) ** exponent
+
+
+def _inverse_scale(halfwidth: int, miss: Fraction) -> float:
+    """About the x with 2·exp(-x·(halfwidth+1)) / (1 + exp(-x)) = miss."""
+    if halfwidth < 0:
+        raise ValueError("a half-width is not negative")
+    # Iterating the equation solved for its numerator contracts: the denominator moves in [1, 2] only.
+    total = _log(2 / miss)
+    x = total / (halfwidth + 1)
+    for _ in range(60):
+        x = (total - math.log1p(math.exp(-x))) / (halfwidth + 1)
+    return x
+
+
+def _miss(confidence: Fraction) -> Fraction:
+    if not 0 < confidence < 1:
+        raise ValueError("a confidence lies strictly between 0 and 1")
+    return 1 - confidence
+
+
+def _require_scale(scale: Fraction) -> None:
+    if scale <= 0:
+        raise ValueError("a scale is positive")
+
+
+def _log(x: Fraction) -> float:
+    """ln x, also where x itself has no float."""
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+def _exp_minus(count: int, scale: Fraction) -> float:
+    """exp(-count/scale), zero where a float would be."""
+    return math.exp(-float(min(count / scale, 800)))

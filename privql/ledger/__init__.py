@@ -1,0 +1,1 @@
+"""Where budget is spent, and never lost."""

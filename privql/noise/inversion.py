@@ -1,0 +1,138 @@
+"""Exact sampling from a law on the integers, by inversion of its certified distribution function.
+
+A uniform real U in [0, 1) is drawn 64 bits at a time, and the answer is the least k with U < F(k). The first word
+decides nearly always: a table holds floor(2^64 · F(k)), and a word that differs from every entry lies on a known side
+of every F(k). A word that equals an entry (a tie), or falls outside the table (the tail), draws further words and
+compares with certified bounds of F(k) until the order is proved; no probability is ever rounded.
+
+Bulk draws walk the table as an implicit tree: every draw makes the same `depth` steps, with no branch on its value.
+What does depend on the value: which cache lines are read; for calls below `BULK` draws, the branches inside numpy's
+searchsorted; and the extra words of a tie or a tail, rarer than 2^-53 a draw.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privql.kernel.enclosure import Bounds
+from privql.noise.entropy import Words, WordSource
+
+Integers = NDArray[np.int64] | NDArray[np.object_]
+
+BULK = 512  # from here on the tree is faster than searchsorted
+FARTHEST = 1 << 12  # outcomes beyond are kept as Python integers, so that no caller's arithmetic can wrap
+TABLE_BITS = 320
+
+
+class Law(Protocol):
+    """A law on the integers whose F(k) is irrational wherever it is neither 0 nor 1."""
+
+    @property
+    def first(self) -> int:
+        """The k of the table's first entry."""
+
+    @property
+    def depth(self) -> int:
+        """The table has 2^depth - 1 entries, F(first) and those that follow."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether no outcome lies below `first` or beyond the last entry's successor."""
+
+    def entries(self, bits: int) -> Iterator[Bounds]:
+        """Bounds of every entry in turn, good enough for all but the unluckiest laws."""
+
+    def cdf(self, k: int, bits: int) -> Bounds:
+        """Bounds of F(k) for any k, a few units of 2^-bits apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A law ready to be drawn from: `floors` in order, the same as a tree, and each rank's greatest entry below."""
+
+    law: Law
+    floors: Words
+    tree: Words
+    below: Words
+
+    @classmethod
+    def of(cls, law: Law) -> "Table":
+        floors = certified_floors(law)
+        size = 1 << law.depth
+        tree = np.zeros(size, dtype=np.uint64)
+        for level in range(law.depth):
+            stride = size >> level
+            tree[1 << level : 2 << level] = floors[stride // 2 - 1 :: stride]
+        return cls(law, floors, tree, np.concatenate([np.zeros(1, dtype=np.uint64), floors]))
+
+    def draw(self, count: int, source: WordSource) -> Integers:
+        words = source(count)
+        ranks = self._ranks(words)
+        doubtful = self.below.take(ranks) == words
+        if not self.law.bounded:
+            doubtful |= (ranks == 0) | (ranks == self.floors.size)
+        outcomes: Integers = ranks + self.law.first
+        for index in np.flatnonzero(doubtful):
+            outcome = _decide(self.law, int(words[index]), int(outcomes[index]), source)
+            if abs(outcome) > FARTHEST:
+                outcomes = outcomes.astype(np.object_)
+            outcomes[index] = outcome
+        return outcomes
+
+    def _ranks(self, words: Words) -> NDArray[np.int64]:
+        """How many entries are at most each word."""
+        if words.size < BULK:
+            return self.floors.searchsorted(words, side="right")
+        node = np.ones(words.size, dtype=np.int64)
+        pivot = np.empty(words.size, dtype=np.uint64)
+        for _ in range(self.law.depth):
+            np.take(self.tree, node, out=pivot, mode="clip")  # the clip never acts: it spares a buffered copy
+            node += node
+            node += pivot <= words
+        node -= 1 << self.law.depth
+        return node
+
+
+def certified_floors(law: Law) -> Words:
+    """floor(2^64 · F(k)) for every entry; precision doubles until no error reaches across a 64-bit boundary."""
+    bits = TABLE_BITS
+    while True:
+        shift = bits - 64
+        bounds = list(law.entries(bits))
+        # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits · F(k) is at most high - 1.
+        if all(low >> shift == high - 1 >> shift for low, high in bounds):
+            return np.array([low >> shift for low, _ in bounds], dtype=np.uint64)
+        bits *= 2
+
+
+def _decide(law: Law, word: int, guess: int, source: WordSource) -> int:
+    """The least k with U < F(k), where U begins with `word`; further bits of U are drawn as they are needed."""
+    value, bits = word, 64
+
+    def reached(k: int) -> bool:
+        """Whether U >= F(k)."""
+        nonlocal value, bits
+        while True:
+            low, high = law.cdf(k, bits)
+            if value >= high:
+                return True
+            if value < low:
+                return False
+            value, bits = value << 64 | int(source(1)[0]), bits + 64
+
+    step, high = 1, guess
+    while reached(high):
+        high, step = high + step, 2 * step
+    step, low = 1, guess
+    while not reached(low - 1):
+        low, step = low - step, 2 * step
+    while low < high:
+        middle = (low + high) // 2
+        if reached(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low

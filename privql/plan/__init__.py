@@ -1,0 +1,1 @@
+"""From a typed query to kernel terms, mechanisms and a price."""

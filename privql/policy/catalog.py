@@ -1,0 +1,122 @@
+"""What the owner declared, once it has been found free of contradictions. Immutable; names compare without case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Union
+
+from privql.diagnostics import NOWHERE, Span
+from privql.domains import Domain
+from privql.kernel.scalars import ValueType
+from privql.kernel.terms import Unit
+from privql.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`domain` is what the declaration says; it acts at the scan: numbers clamp, other values outside become NULL.
+
+    `values_from`: the members are those of a public table's column (REFERENCES) or of a query over public tables (IN).
+    """
+
+    name: str
+    type: ValueType
+    domain: Domain
+    grid: Fraction | None = None  # GRID g, if declared
+    key: bool = False
+    unit: str | None = None
+    not_null: bool = False
+    hidden: bool = False
+    visible: bool = False
+    references: tuple[str, str] | None = None  # table, column
+    values_from: Union[tuple[str, str], ast.Query, None] = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A private table has a unit: its `unit_column`, each row by itself (None), or along `via` a reference."""
+
+    name: str
+    columns: tuple[Column, ...]
+    unit: Unit | None = None  # None: public
+    unit_column: str | None = None
+    via: tuple[str, ...] = ()  # this table's columns that lead to the unit
+    keys: tuple[tuple[str, ...], ...] = ()
+    at_most: int | None = None  # rows per unit, enforced by truncation
+    files: tuple[str, ...] = ()
+    connection: tuple[str, ...] = ()
+    span: Span = NOWHERE
+
+    @property
+    def private(self) -> bool:
+        return self.unit is not None
+
+    @property
+    def one_row_per_unit(self) -> bool:
+        """By the owner's word, verified at apply: each row its own unit, or the unit is a key."""
+        if self.unit is None or self.via:
+            return False
+        return self.unit_column is None or any(key == (self.unit_column,) for key in self.keys)
+
+    def column(self, name: str) -> Column | None:
+        folded = fold(name)
+        return next((column for column in self.columns if fold(column.name) == folded), None)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    name: str
+    columns: tuple[str, ...]
+    query: ast.Query
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    name: str
+    unit: str
+    epsilon: Fraction
+    delta: Fraction
+    default_epsilon: Fraction | None = None
+    default_delta: Fraction | None = None
+    max_epsilon: Fraction | None = None
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """`epsilon` and `delta`: what this analyst may spend of the budget, None without a limit."""
+
+    budget: str
+    analyst: str
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    units: tuple[Unit, ...] = ()
+    tables: tuple[Table, ...] = ()
+    views: tuple[View, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    refreshed: tuple[tuple[str, str], ...] = ()  # table, version as the owner states it
+
+    def table(self, name: str) -> Table | None:
+        folded = fold(name)
+        return next((table for table in self.tables if fold(table.name) == folded), None)
+
+    def view(self, name: str) -> View | None:
+        folded = fold(name)
+        return next((view for view in self.views if fold(view.name) == folded), None)
+
+    def unit(self, name: str) -> Unit | None:
+        folded = fold(name)
+        return next((unit for unit in self.units if fold(unit.name) == folded), None)
+
+
+def fold(name: str) -> str:
+    """Names compare ASCII-case-insensitively: `É` and `é` are two names."""
+    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in name)

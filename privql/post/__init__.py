@@ -1,0 +1,1 @@
+"""SQL over what is already released or public."""

@@ -1,0 +1,1 @@
+"""Command line and REPL: thin layers over the pipeline."""

@@ -1,0 +1,109 @@
+"""What a command is given: query text from a file, a string or standard input, parameters, and who asks.
+
+Whatever is wrong with it is a `WrongUsage`, said in one line before anything is checked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST_TEXT = 64 * 1024 * 1024  # characters; a query file beyond this is some other file
+
+
+class WrongUsage(Exception):
+    """The command itself cannot be carried out as it was given; nothing was checked, nothing spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    name: str
+
+
+def query_text(file: str | None, command: str | None) -> Text:
+    """The text of FILE, of standard input (`-`), or of `-c TEXT`."""
+    if command is not None:
+        if file is not None:
+            raise WrongUsage("give a file or -c, not both")
+        return Text(command, "<command>")
+    if file is None:
+        raise WrongUsage("give a file, - for standard input, or -c 'SELECT ...'")
+    if file == "-":
+        if sys.stdin is None:
+            raise WrongUsage("standard input is closed")
+        return Text(_decode(sys.stdin.buffer.read(LONGEST_TEXT + 1), "<stdin>"), "<stdin>")
+    return Text(_read(file), file)
+
+
+def _read(file: str) -> str:
+    try:
+        with Path(file).open("rb") as opened:
+            return _decode(opened.read(LONGEST_TEXT + 1), file)
+    except (OSError, ValueError) as failure:
+        raise WrongUsage(f"cannot read {file!r}: {_reason(failure)}") from None
+
+
+def _reason(failure: Exception) -> str:
+    if isinstance(failure, OSError) and failure.strerror:
+        return failure.strerror[0].lower() + failure.strerror[1:]
+    return "this is not a path"
+
+
+def _decode(raw: bytes, name: str) -> str:
+    if len(raw) > LONGEST_TEXT:
+        raise WrongUsage(f"{name} is longer than {LONGEST_TEXT // 1024**2} MiB; this is not a query file")
+    if b"\0" in raw:
+        raise WrongUsage(f"{name} is a binary file, not PrivQL text")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = raw.count(b"\n", 0, failure.start) + 1
+        raise WrongUsage(f"{name} is not UTF-8 text (line {line})") from None
+
+
+def parameters(given: Iterable[str]) -> dict[str, str]:
+    """`k=v` pairs; values stay text and take the type of what they are compared with or used as."""
+    bound: dict[str, str] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        name = name.removeprefix("$")
+        if not equals or not name.isidentifier():
+            raise WrongUsage(f"--param takes name=value, not {pair!r}")
+        if name in bound:
+            raise WrongUsage(f"--param {name} is given twice")
+        bound[name] = value
+    return bound
+
+
+def analyst_name(given: str | None) -> str:
+    """Who asks: `--as`, or the operating system's user, who is harder to mistype than an environment variable."""
+    if given is not None:
+        if not given.strip():
+            raise WrongUsage("--as takes the name of an analyst")
+        return given
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        pass
+    try:
+        import getpass
+
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        raise WrongUsage("the operating system does not say who you are; use --as NAME") from None
+
+
+def existing_ledger(path: str) -> str:
+    """A ledger is made by `privql policy apply` alone: a mistyped path must not start a fresh budget."""
+    if path != ":memory:" and not Path(path).is_file():
+        what = "a directory, not a ledger" if Path(path).is_dir() else "not there"
+        raise WrongUsage(
+            f"the ledger {path!r} is {what}; its owner makes one with `privql policy apply POLICY --ledger {path}`"
+        )
+    return path

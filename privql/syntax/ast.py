@@ -1,0 +1,579 @@
+"""The tree of a PrivQL text: what was written, before anything is known about it.
+
+Every node is frozen and carries the span it was read from; spans do not take part in equality, so
+`parse(unparse(q)) == q`. Names are kept as written (they compare ASCII-case-insensitively, quoted or not);
+`unparse` adds quotes where a name needs them. Sugar that has one meaning is one node: SUBSTRING, POSITION and
+TRIM are calls, `a::INT` is a Cast, `x NOT IN (…)` is InList with `negated`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Union
+
+from privql.diagnostics import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+# ---------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Node):
+    """`a`, `t.a`, `s.t.a`."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """`12` is INT, `1.50` DECIMAL, `1e3` FLOAT. The text holds no underscores."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class String(Node):
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Node):
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Null(Node):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Typed(Node):
+    """`DATE '2024-01-01'`, `TIMESTAMP '…'`, `TIME '…'`: `type` is upper case."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Node):
+    """`INTERVAL '3' MONTH`, `INTERVAL 3 MONTH`, `INTERVAL '1 day 2 hours'` (unit None), `INTERVAL $n DAY`."""
+
+    amount: Union[String, Number, Param]
+    unit: str | None  # upper case, singular
+
+
+@dataclass(frozen=True, slots=True)
+class Param(Node):
+    """`$name` or `$1`, without the dollar."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    op: Literal["-", "+", "~", "NOT"]
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Arithmetic `+ - * / // % ^`, text `||`, bits `& | << >>`, regex `~ ~* !~ !~*`, JSON `-> ->>`,
+    comparison `= <> < <= > >=` (`!=` is read as `<>`), `AND`, `OR`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Is(Node):
+    """`x IS [NOT] NULL | TRUE | FALSE | UNKNOWN` (also ISNULL, NOTNULL)."""
+
+    operand: Expr
+    what: Literal["NULL", "TRUE", "FALSE", "UNKNOWN"]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IsDistinct(Node):
+    left: Expr
+    right: Expr
+    negated: bool  # IS NOT DISTINCT FROM
+
+
+@dataclass(frozen=True, slots=True)
+class Like(Node):
+    operand: Expr
+    pattern: Expr
+    escape: Expr | None
+    negated: bool
+    insensitive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Node):
+    operand: Expr
+    low: Expr
+    high: Expr
+    symmetric: bool
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Node):
+    operand: Expr
+    items: tuple[Expr, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InQuery(Node):
+    operand: Expr
+    query: Query
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified(Node):
+    """`x > ALL (SELECT …)`; SOME is read as ANY."""
+
+    op: str
+    left: Expr
+    quantifier: Literal["ALL", "ANY"]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Node):
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Node):
+    """A parenthesised query as a value."""
+
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    operand: Expr | None
+    whens: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName(Node):
+    """`name` upper case as written (`DOUBLE PRECISION`, `CHARACTER VARYING` keep their space)."""
+
+    name: str
+    arguments: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Node):
+    """CAST, TRY_CAST and `::` mean the same: what cannot be cast is NULL."""
+
+    operand: Expr
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Node):
+    field: str  # upper case
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Node):
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Node):
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Node):
+    operand: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Star(Node):
+    """`*`, `t.*`, with EXCLUDE and REPLACE in a select list; also the argument of COUNT(*)."""
+
+    qualifier: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    replace: tuple[tuple[Expr, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Node):
+    """`name => value` as an argument."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A function, aggregate or window call. `name` as written."""
+
+    name: str
+    args: tuple[Expr, ...] = ()
+    distinct: bool = False
+    order: tuple[OrderItem, ...] = ()  # inside the parentheses
+    limit: Expr | None = None
+    nulls: Literal["IGNORE", "RESPECT"] | None = None
+    privacy: Privacy | None = None  # the aggregate's own clause
+    within_group: tuple[OrderItem, ...] = ()
+    filter: Expr | None = None
+    over: Union[str, Window, None] = None  # a window's name, or the window itself
+
+
+Expr = Union[
+    Column, Number, String, Boolean, Null, Typed, Interval, Param, Unary, Binary, Is, IsDistinct, Like, Between, InList,
+    InQuery, Quantified, Exists, Scalar, Case, Cast, Extract, Row, ListOf, Index, Star, Named, Call,
+]  # fmt: skip
+
+
+# ---------------------------------------------------------------- queries
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem(Node):
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool | None = None  # None: not said
+
+
+@dataclass(frozen=True, slots=True)
+class FrameEdge(Node):
+    kind: Literal["UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"]
+    size: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Node):
+    unit: Literal["ROWS", "RANGE", "GROUPS"]
+    start: FrameEdge
+    end: FrameEdge | None = None  # None: not said, which means CURRENT ROW
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    base: str | None = None  # a named window that this one refines
+    partition: tuple[Expr, ...] = ()
+    order: tuple[OrderItem, ...] = ()
+    frame: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy(Node):
+    """The privacy clause of a query, or of one aggregate (which may also have `share` and `bounds_auto`).
+
+    An amount is a Number, `Binary('/', Number, Number)`, a Param or any parenthesised expression."""
+
+    rows: Expr | None = None  # AT MOST n ROWS
+    groups: Expr | None = None  # AT MOST n GROUPS
+    per_unit: str | None = None  # PER UNIT name, if named
+    epsilon: Expr | None = None  # SPEND EPSILON e
+    delta: Expr | None = None  # SPEND [EPSILON e] DELTA d
+    within: Expr | None = None  # WITHIN a
+    within_percent: bool = False  # WITHIN a %
+    confidence: Expr | None = None  # AT p %  (p itself, 95)
+    max_epsilon: Expr | None = None  # MAX EPSILON e
+    mechanism: str | None = None  # USING name, upper case
+    share: Expr | None = None
+    bounds_auto: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectItem(Node):
+    expr: Expr
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey(Node):
+    """One grouping expression, with its known keys if they are stated."""
+
+    expr: Expr
+    keys: Union[tuple[Expr, ...], Query, None] = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSet(Node):
+    """`(a, b)` or `()` inside GROUPING SETS, or alone in GROUP BY when empty."""
+
+    exprs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cube(Node):
+    exprs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollup(Node):
+    exprs: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets(Node):
+    sets: tuple[Grouping, ...]
+
+
+Grouping = Union[GroupKey, GroupSet, Cube, Rollup, GroupingSets]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef(Node):
+    path: tuple[str, ...]
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    dummy: bool = False  # FROM DUMMY t
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Node):
+    query: Query
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableFunction(Node):
+    name: str
+    args: tuple[Expr, ...] = ()
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    kind: Literal["INNER", "LEFT", "RIGHT", "FULL", "CROSS"]
+    left: Relation
+    right: Relation
+    on: Expr | None = None
+    using: tuple[str, ...] = ()
+    natural: bool = False
+
+
+Relation = Union[TableRef, Derived, TableFunction, Join]
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    items: tuple[SelectItem, ...]
+    distinct: bool = False
+    relations: tuple[Relation, ...] = ()  # FROM a, b
+    where: Expr | None = None
+    group: tuple[Grouping, ...] = ()
+    group_all: bool = False
+    having: Expr | None = None
+    windows: tuple[tuple[str, Window], ...] = ()
+    qualify: Expr | None = None
+    options: tuple[tuple[str, Expr], ...] | None = None  # SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(…)
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Node):
+    rows: tuple[tuple[Expr, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperation(Node):
+    op: Literal["UNION", "INTERSECT", "EXCEPT"]
+    all: bool
+    left: Body
+    right: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Cte(Node):
+    name: str
+    columns: tuple[str, ...]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Node):
+    """LIMIT n [PER UNIT [u]], also FETCH FIRST n ROWS ONLY. `count` None is LIMIT ALL."""
+
+    count: Expr | None
+    per_unit: bool = False
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Node):
+    body: Body
+    ctes: tuple[Cte, ...] = ()
+    recursive: bool = False
+    order: tuple[OrderItem, ...] = ()
+    limit: Limit | None = None
+    offset: Expr | None = None
+    privacy: Privacy | None = None
+
+
+Body = Union[Select, Values, SetOperation, Query]  # a Query here was written in parentheses
+
+
+# ---------------------------------------------------------------- an analyst's statements
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRelease(Node):
+    name: str
+    columns: tuple[str, ...]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Node):
+    """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
+
+    statement: Union[Query, CreateRelease, None]
+    verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Show(Node):
+    what: str  # upper case: TABLES, BUDGET, RELEASES, …
+
+
+@dataclass(frozen=True, slots=True)
+class Describe(Node):
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption(Node):
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Node):
+    kind: Literal["VIEW", "RELEASE"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begin(Node):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Commit(Node):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback(Node):
+    pass
+
+
+# ---------------------------------------------------------------- the owner's statements
+
+
+@dataclass(frozen=True, slots=True)
+class CreateUnit(Node):
+    name: str
+    change_one: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class References(Node):
+    table: str
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition(Node):
+    """One column and what the owner declares of it; each option at most once, in any order."""
+
+    name: str
+    type: TypeName
+    unit: str | None = None  # UNIT u
+    unit_alias: str | None = None  # UNIT id AS person
+    key: bool = False
+    low: Expr | None = None  # BETWEEN low AND high
+    high: Expr | None = None
+    values: Union[tuple[Expr, ...], Query, None] = None  # IN (…)
+    grid: Expr | None = None
+    not_null: bool = False
+    references: References | None = None
+    hidden: bool = False
+    visible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableUnit(Node):
+    """`UNIT ROW [AS u]` (via ROW), `UNIT u VIA column` after the column list, `UNIT u` alone with a column option."""
+
+    unit: str | None
+    row: bool = False
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable(Node):
+    name: str
+    private: bool
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[tuple[str, ...], ...] = ()  # KEY (a, b) among the columns
+    unit: TableUnit | None = None
+    at_most: Privacy | None = None  # AT MOST n ROWS PER UNIT: only rows, groups, per_unit are set
+    sources: tuple[str, ...] = ()  # FROM 'a.parquet', 'b.parquet'
+    connection: tuple[str, ...] = ()  # FROM warehouse.schema.table
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView(Node):
+    name: str
+    columns: tuple[str, ...]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBudget(Node):
+    name: str
+    unit: str
+    epsilon: Expr
+    delta: Expr | None = None
+    default_epsilon: Expr | None = None
+    default_delta: Expr | None = None
+    max_epsilon: Expr | None = None  # MAX EPSILON e PER QUERY
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(Node):
+    """`GRANT budget TO alice, bob [LIMIT EPSILON e [DELTA d] EACH]`."""
+
+    budget: str
+    analysts: tuple[str, ...]
+    epsilon: Expr | None = None
+    delta: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh(Node):
+    table: str
+    version: str
+
+
+OwnerStatement = Union[CreateUnit, CreateTable, CreateView, CreateBudget, Grant, Refresh]
+AnalystStatement = Union[
+    Query, CreateRelease, CreateView, Explain, Show, Describe, SetOption, Drop, Begin, Commit, Rollback
+]
+Statement = Union[AnalystStatement, OwnerStatement]
