@@ -50,13 +50,13 @@ def variance(scale: Fraction) -> float:
     if scale > 1 << 30:
         return 2.0 * float(scale) * float(scale)  # short by 1/6, which no float of this size shows
     q = _exp_minus(1, scale)
-    return 2.0 * q / math.expm1(-float(min(1 / scale, 800))) ** 2
+    return 2.0 * q / math.expm1(-_exponent(1, scale)) ** 2
 
 
 def pmf(k: int, scale: Fraction) -> float:
     """P[X = k]."""
     _require_scale(scale)
-    return math.tanh(float(min(1 / scale, 800)) / 2) * _exp_minus(abs(k), scale)
+    return math.tanh(_exponent(1, scale) / 2) * _exp_minus(abs(k), scale)
 
 
 def cdf(k: int, scale: Fraction) -> float:
@@ -133,5 +133,9 @@ def _log(x: Fraction) -> float:
 
 
 def _exp_minus(count: int, scale: Fraction) -> float:
-    """exp(-count/scale), zero where a float would be."""
-    return math.exp(-float(min(count / scale, 800)))
+    return math.exp(-_exponent(count, scale))
+
+
+def _exponent(count: int, scale: Fraction) -> float:
+    """count/scale, cut off where its exponential is zero in floats anyway."""
+    return float(min(count / scale, Fraction(800)))
