@@ -1,0 +1,83 @@
+"""How a command prints: `table` for people, `json` for programs (one object a line), `csv` for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from privql.session import BudgetReport, FileCheck, Release
+
+FORMATS = ("table", "json", "csv")
+
+
+class Printer:
+    """Everything a session hands out, in the one format that was asked for."""
+
+    def __init__(self, format: str, out: TextIO) -> None:
+        self.format = format
+        self.out = out
+        self.printed = 0
+
+    def check(self, checked: FileCheck) -> None:
+        match self.format:
+            case "json":
+                self._json(checked.to_json())
+            case "csv":
+                rows = [
+                    (number, one["ok"], *_cost(one["cost"]))
+                    for number, one in enumerate(checked.to_json()["statements"], 1)
+                ]
+                self._csv(("statement", "ok", "epsilon", "delta"), rows)
+            case _:
+                self._text(str(checked))
+
+    def release(self, release: Release) -> None:
+        match self.format:
+            case "json":
+                self._json(release.to_json())
+            case "csv":
+                answer = release.to_json()
+                self._csv(answer["columns"], answer["rows"])
+            case _:
+                self._text(str(release))
+
+    def explain(self, explained: str) -> None:
+        if self.format == "json":
+            self._json({"explain": explained})
+        else:
+            self._text(explained)
+
+    def budget(self, report: BudgetReport) -> None:
+        if self.format == "json":
+            self._json(report.to_json())
+        else:
+            self._text(str(report))
+
+    def applied(self, applied: object) -> None:
+        if self.format == "json":
+            self._json(applied.to_json() if hasattr(applied, "to_json") else {"applied": True})
+        elif applied is not None:
+            self._text(str(applied))
+
+    def _text(self, text: str) -> None:
+        if self.printed:
+            self.out.write("\n")
+        self.out.write(text.rstrip("\n") + "\n")
+        self.printed += 1
+
+    def _json(self, value: Any) -> None:
+        self.out.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def _csv(self, columns: Any, rows: Any) -> None:
+        if self.printed:
+            self.out.write("\n")
+        written = csv.writer(self.out, lineterminator="\n")
+        written.writerow(columns)
+        written.writerows(rows)
+        self.printed += 1
+
+
+def _cost(cost: Any) -> tuple[Any, Any]:
+    return (cost["epsilon"], cost["delta"]) if cost else (None, None)

@@ -1,0 +1,126 @@
+"""Ask line by line: a statement ends at its `;`, its cost is shown before its answer and the budget after.
+
+`lines` come from a terminal (terminal.py) or from a pipe; everything else is the same for both.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from privql.diagnostics import PrivQLError
+from privql.surfaces.formats import Printer
+from privql.surfaces.inputs import WrongUsage
+from privql.syntax import split
+
+if TYPE_CHECKING:
+    from privql.session import Session
+
+HELP = """\
+A statement ends with `;` and may take several lines.
+  SELECT ... SPEND EPSILON 0.1;     ask; the cost is shown before the answer
+  EXPLAIN SELECT ...;               how it would be measured, and what it would cost; free
+  SHOW TABLES; SHOW BUDGET; SHOW RELEASES; DESCRIBE patients;
+  SET epsilon = 0.1;                what a query without SPEND or WITHIN may spend
+  BEGIN; ... EXPLAIN; COMMIT;       several queries charged as one plan
+  \\?  this help      \\q  leave (Ctrl-D)      Ctrl-C  forget the line, stop a running query"""
+
+
+class Reader(Protocol):
+    """Where lines come from. `more`: the line continues an unfinished statement."""
+
+    def line(self, more: bool) -> str:
+        """The next line or lines; EOFError at the end, KeyboardInterrupt to forget what stands so far."""
+
+
+class Pipe:
+    """Standard input that is not a terminal: no prompt, no history."""
+
+    def line(self, more: bool) -> str:
+        raw = sys.stdin.buffer.readline()
+        if not raw:
+            raise EOFError
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            raise WrongUsage("<stdin> is not UTF-8 text") from None
+
+
+def repl(session: Session, params: Mapping[str, str], format: str) -> int:
+    if sys.stdin is None:
+        raise WrongUsage("standard input is closed")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from privql.surfaces.terminal import Terminal
+
+        _Conversation(session, params, format).run(Terminal(session))
+        return 0
+    conversation = _Conversation(session, params, format)
+    conversation.run(Pipe())
+    return 1 if conversation.rejected else 0
+
+
+class _Conversation:
+    def __init__(self, session: Session, params: Mapping[str, str], format: str) -> None:
+        self.session = session
+        self.params = params
+        self.printer = Printer(format, sys.stdout)
+        self.rejected = False
+
+    def run(self, reader: Reader) -> None:
+        for statement in _statements(reader):
+            if statement in ("\\q", "\\quit"):
+                return
+            try:
+                self.answer(statement)
+            except PrivQLError as rejected:
+                self.rejected = True
+                sys.stdout.flush()
+                print(f"{rejected}\n", file=sys.stderr, flush=True)
+            except KeyboardInterrupt:
+                if not isinstance(reader, Pipe):
+                    print("interrupted; a charge already made stands, and asking again resumes it", file=sys.stderr)
+                    continue
+                raise
+
+    def answer(self, statement: str) -> None:
+        if statement.startswith("\\"):
+            print(HELP if statement in ("\\?", "\\h", "\\help") else f"there is no {statement}; \\? lists what there is")
+            return
+        table = self.printer.format == "table"
+        if table:
+            checked = self.session.check(statement, params=self.params)
+            if checked.cost.epsilon:
+                print(f"cost {checked.cost}")
+        release = self.session.run(statement, params=self.params)
+        self.printer.release(release)
+        if table and release.cost.epsilon:
+            print(self.session.budget().line())
+        sys.stdout.flush()
+
+
+def _statements(reader: Reader) -> Iterator[str]:
+    """Whole statements, however the lines cut them; a `\\` command is a line of its own."""
+    pending = ""
+    while True:
+        try:
+            line = reader.line(more=bool(pending.strip()))
+        except KeyboardInterrupt:
+            if isinstance(reader, Pipe):
+                raise
+            pending = ""
+            continue
+        except EOFError:
+            if pending.strip() and isinstance(reader, Pipe):
+                yield pending
+            return
+        if not pending.strip() and line.lstrip().startswith("\\"):
+            yield line.strip()
+            continue
+        *finished, pending = _split(pending + line)
+        yield from finished
+
+
+def _split(text: str) -> list[str]:
+    """The finished statements of a text, then what is left of it."""
+    raise NotImplementedError(split)

@@ -1,0 +1,61 @@
+"""Every ```pql and ```policy block of the documentation does what its page says, word for word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import privql
+from tests.docs.markdown import DOCS, Block, Page, pages
+
+POLICY = DOCS / "example" / "policy.pql"
+
+
+@cache
+def session(analyst: str) -> privql.Session:
+    return privql.connect(policy=str(POLICY), ledger=":memory:", analyst=analyst, data="dummy")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    session("alice").close()
+    session.cache_clear()
+
+
+def printed(block: Block) -> tuple[tuple[privql.Diagnostic, ...], str]:
+    """The diagnostics of a block, and what a person sees."""
+    if block.language == "policy":
+        found = privql.check_policy(block.body, name="policy.pql")
+        return found, "\n\n".join(map(str, found))
+    checked = session("alice").check_text(block.body, name="query.pql", params=dict(parameters(block)))
+    if checked.diagnostics:
+        return checked.diagnostics, "\n\n".join(map(str, checked.diagnostics))
+    return (), str(checked)
+
+
+def parameters(block: Block) -> Iterator[tuple[str, str]]:
+    for pair in filter(None, block.options.get("params", "").split(",")):
+        name, _, value = pair.partition(":")
+        yield name, value
+
+
+@pytest.mark.parametrize("path", pages("."), ids=lambda path: str(path.relative_to(DOCS)))
+def test_page(path: Path) -> None:
+    page = Page(path)
+    for block in page.blocks:
+        if block.language not in ("pql", "policy"):
+            continue
+        diagnostics, text = printed(block)
+        errors = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]
+        expected = block.options.get("error")
+        if expected is None:
+            assert not errors, f"{page.where(block)} is rejected:\n{text}"
+        else:
+            assert errors[:1] == [expected], f"{page.where(block)} gives {errors or 'no error'}:\n{text}"
+        if block.shown is not None:
+            page.expect(block.shown, text)
+    page.save()
