@@ -1,0 +1,145 @@
+"""CAST: total, NULL for what does not convert; halves round away from zero."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from privql.functions.scalar import calendar
+from privql.functions.scalar.declare import (
+    Constants,
+    Resolved,
+    ScalarFunction,
+    Types,
+    anything_or_null,
+    example,
+    strict,
+)
+from privql.functions.scalar.numbers import (
+    decimal_value,
+    double,
+    half_away,
+    integer,
+    nearest_double,
+    read_double,
+    read_number,
+    write_decimal,
+)
+from privql.functions.scalar.text import ascii_lower
+from privql.kernel.scalars import Value, ValueType
+
+_TO_TEXT = frozenset({"INT", "DECIMAL", "BOOL", "TEXT", "DATE", "TIMESTAMP"})
+_SOURCES = {
+    "INT": frozenset({"INT", "FLOAT", "DECIMAL", "BOOL", "TEXT"}),
+    "FLOAT": frozenset({"INT", "FLOAT", "DECIMAL", "TEXT"}),
+    "DECIMAL": frozenset({"INT", "FLOAT", "DECIMAL", "TEXT"}),
+    "BOOL": frozenset({"BOOL", "INT", "TEXT"}),
+    "TEXT": _TO_TEXT,
+    "DATE": frozenset({"DATE", "TIMESTAMP", "TEXT"}),
+    "TIMESTAMP": frozenset({"DATE", "TIMESTAMP", "TEXT"}),
+}
+_TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "on", "1"}), frozenset({"false", "f", "no", "n", "off", "0"})
+
+
+def resolve_cast(source: ValueType, target: ValueType) -> Resolved | None:
+    """A cast takes its argument as it is; None if there is none between these types."""
+    if source.kind != "NULL" and source.kind not in _SOURCES.get(target.kind, frozenset()):
+        return None
+    return Resolved("cast", (source,), target)
+
+
+def _no_target(types: Types, constants: Constants) -> Resolved | None:
+    """A cast's target is not among its arguments: `resolve_cast` types it."""
+    return None
+
+
+def _cast(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
+    value, source = values[0], types[0].kind
+    match result.kind:
+        case "INT":
+            return _to_int(value, source)
+        case "FLOAT":
+            return read_double(value) if source == "TEXT" else nearest_double(value)
+        case "DECIMAL":
+            return _to_decimal(value, source, result)
+        case "BOOL":
+            return _read_flag(value) if source == "TEXT" else bool(value)
+        case "TEXT":
+            return _to_text(value, types[0])
+        case "DATE":
+            return _to_date(value, source)
+        case "TIMESTAMP":
+            return _to_timestamp(value, source)
+        case _:
+            return None
+
+
+def _to_int(value: Any, source: str) -> int | None:
+    number = read_number(value) if source == "TEXT" else value
+    return None if number is None else integer(half_away(number))
+
+
+def _to_decimal(value: Any, source: str, result: ValueType) -> Fraction | None:
+    if source == "FLOAT":
+        scaled = double(value * float(10**result.scale))  # in IEEE arithmetic, as engines do
+        return None if scaled is None else decimal_value(Fraction(half_away(scaled), 10**result.scale), result)
+    number = read_number(value) if source == "TEXT" else Fraction(value)
+    if number is None:
+        return None
+    return decimal_value(Fraction(half_away(number * 10**result.scale), 10**result.scale), result)
+
+
+def _read_flag(text: str) -> bool | None:
+    word = ascii_lower(text.strip(" "))
+    return True if word in _TRUE else (False if word in _FALSE else None)
+
+
+def _to_text(value: Any, source: ValueType) -> str | None:
+    match source.kind:
+        case "BOOL":
+            return "true" if value else "false"
+        case "DECIMAL":
+            return write_decimal(Fraction(value), source.scale)
+        case "DATE":
+            return None if calendar.date_or_null(value) is None else calendar.write_date(value)
+        case "TIMESTAMP":
+            return None if calendar.time_or_null(value) is None else calendar.write_timestamp(value)
+        case _:
+            return str(value)
+
+
+def _to_date(value: Any, source: str) -> int | None:
+    match source:
+        case "TEXT":
+            return calendar.read_date(value)
+        case "TIMESTAMP":
+            return int(value // calendar.DAY)
+        case _:
+            return int(value)
+
+
+def _to_timestamp(value: Any, source: str) -> int | None:
+    match source:
+        case "TEXT":
+            return calendar.read_timestamp(value)
+        case "DATE":
+            return int(value * calendar.DAY)
+        case _:
+            return int(value)
+
+
+FUNCTIONS = (
+    ScalarFunction(
+        "cast", (), "operator",
+        tuple(f"{', '.join(sorted(sources))} -> {target}" for target, sources in _SOURCES.items()), _no_target,
+        strict(_cast), anything_or_null,
+        "`CAST(x AS type)` or `x::type`; what does not convert is NULL. Numbers round, a half away from zero (a FLOAT"
+        " becomes a DECIMAL(p,s) by rounding x * 10^s). Text is a number if it is `[+-]digits[.digits][e[+-]digits]`"
+        " with spaces around (INT and DECIMAL: at most 400 digits and three of exponent), a BOOL if it is true, t,"
+        " yes, y, on, 1 or false, f, no, n, off, 0 in any case, a DATE if `YYYY-MM-DD`, a TIMESTAMP if `YYYY-MM-DD`,"
+        " `YYYY-MM-DD HH:MM`, `…:SS` or `…:SS.ffffff` (T may stand for the space). DECIMAL(p,s) is written with s"
+        " digits behind the point, TIMESTAMP as `YYYY-MM-DD HH:MM:SS` with a fraction where there is one. A FLOAT has no one"
+        " spelling: cast it to DECIMAL first.",
+        example("CAST('2.5' AS INT)", "2.5", gives=3),
+    ),
+)  # fmt: skip

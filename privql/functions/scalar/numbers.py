@@ -1,0 +1,94 @@
+"""Numbers as the types hold them: 64-bit integers, finite doubles, decimals of at most 38 digits; else NULL."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from privql.kernel.scalars import Value, ValueType
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+# A text of more than this many digits, or an exponent beyond it, is no number that INT or DECIMAL could hold.
+MOST_DIGITS = 400
+_NUMBER = re.compile(r" *([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))? *", re.ASCII)
+
+
+def integer(value: int) -> int | None:
+    return value if INT_MIN <= value <= INT_MAX else None
+
+
+def double(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def nearest_double(value: Fraction | int) -> float | None:
+    """The double nearest to an exact number, ties to even; NULL if it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def decimal_value(value: Fraction, type: ValueType) -> Fraction | None:
+    return value if abs(value) * 10**type.scale < 10**type.precision else None
+
+
+def exact(value: Fraction | int, type: ValueType) -> Value:
+    """An exact result as its type holds it."""
+    match type.kind:
+        case "DECIMAL":
+            return decimal_value(Fraction(value), type)
+        case "FLOAT":
+            return nearest_double(value)
+        case _:
+            return integer(int(value))
+
+
+def half_away(value: Fraction | float) -> int:
+    """The nearest integer, a half away from zero."""
+    exact_value = Fraction(value)
+    size = (2 * abs(exact_value.numerator) + exact_value.denominator) // (2 * exact_value.denominator)
+    return -size if exact_value < 0 else size
+
+
+def toward_zero(value: Fraction | float) -> int:
+    return math.trunc(value)
+
+
+def quantised(value: float) -> float | None:
+    """A double rounded to 40 significant bits by Veltkamp's splitting, in plain IEEE arithmetic.
+
+    Logarithms, exponentials and powers may differ in their last bits from one mathematical library to another. So
+    rounded they agree, except where the two lie on both sides of a tie: of results that differ by one unit in the
+    last place, one in 8192.
+    """
+    large = value * 8193.0  # 2^13 + 1: 53 - 13 = 40 bits stay
+    return double(large - (large - value))
+
+
+def read_number(text: str) -> Fraction | None:
+    """`[ ]*[+-]?digits[.digits][e[+-]digits][ ]*`, exactly; NULL if it is no such text or has too many digits."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    sign, whole_part, fraction, exponent = found[1], found[2], found[3] or "", found[4] or "0"
+    whole_part, places = whole_part.lstrip("0"), exponent.lstrip("+-0") or "0"
+    if len(whole_part) + len(fraction) > MOST_DIGITS or len(places) > 3:
+        return None
+    power = (-int(places) if exponent[0] == "-" else int(places)) - len(fraction)
+    digits = int(whole_part + fraction or "0")
+    size = Fraction(digits * 10**power) if power >= 0 else Fraction(digits, 10**-power)
+    return -size if sign == "-" else size
+
+
+def read_double(text: str) -> float | None:
+    return double(float(text)) if _NUMBER.fullmatch(text) else None
+
+
+def write_decimal(value: Fraction, scale: int) -> str:
+    """With exactly `scale` digits behind the point."""
+    digits = str(abs(value.numerator) * 10**scale // value.denominator).rjust(scale + 1, "0")
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits)

@@ -1,0 +1,113 @@
+"""Every scalar function there is, and the four questions asked of one: types, domain, meaning, name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import prod
+from typing import assert_never
+
+from privql.domains import Domain, finite, grid_of
+from privql.functions.scalar import arithmetic, casts, comparison, dates, logic, matching, powers, rounding, text
+from privql.functions.scalar.declare import LISTED, Constants, Resolved, ScalarFunction, Types, canonical
+from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType
+
+_ALL: tuple[ScalarFunction, ...] = (
+    *arithmetic.FUNCTIONS,
+    *rounding.FUNCTIONS,
+    *powers.FUNCTIONS,
+    *comparison.FUNCTIONS,
+    *logic.FUNCTIONS,
+    *text.FUNCTIONS,
+    *matching.FUNCTIONS,
+    *dates.FUNCTIONS,
+    *casts.FUNCTIONS,
+)
+_BY_OP = {function.op: function for function in _ALL}
+_BY_NAME = {name: function.op for function in _ALL for name in function.sql_names}
+
+
+def all_functions() -> tuple[ScalarFunction, ...]:
+    return _ALL
+
+
+def function(op: str) -> ScalarFunction:
+    return _BY_OP[op]
+
+
+def by_sql_name(name: str) -> str | None:
+    """The operation that a query calls by this name, in any case."""
+    return _BY_NAME.get(name.upper())
+
+
+def constant_args(op: str) -> tuple[int, ...]:
+    """Which arguments must be constants."""
+    return _BY_OP[op].constant_args
+
+
+def signatures(op: str) -> str:
+    return "; ".join(_BY_OP[op].signatures)
+
+
+def resolve(op: str, types: Types, constants: Constants = ()) -> Resolved | None:
+    """How these argument types are taken; None if they cannot be. `constants` holds the values of constant arguments.
+
+    The operation that results may be another (`/` of integers is `int_div`, IF is `case`).
+    """
+    return _BY_OP[op].typing(types, constants)
+
+
+resolve_cast = casts.resolve_cast
+
+
+def infer(op: str, arg_types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    """Where the results lie when the arguments lie in these domains. Resolved types are given."""
+    declared = _BY_OP[op]
+    if declared.lists:
+        listed = _listed(declared, arg_types, result, args)
+        if listed is not None:
+            return listed
+    return declared.domain(arg_types, result, args)
+
+
+def _listed(declared: ScalarFunction, arg_types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain | None:
+    """The function of every combination of listed values, NULL among them, if there are not too many."""
+    choices: list[tuple[Value, ...]] = []
+    for arg in args:
+        if arg.values is None:
+            return None
+        choices.append((*arg.values, None) if arg.nullable else arg.values)
+    if prod(map(len, choices)) > LISTED:
+        return None
+    exact = [tuple(canonical(v, t) for v in some) for t, some in zip(arg_types, choices, strict=True)]
+    results = {declared.meaning(arg_types, result, values) for values in product(*exact)}
+    return finite(results, None in results, grid_of(result))
+
+
+def evaluate(op: str, arg_types: Types, result: ValueType, values: tuple[Value, ...]) -> Value:
+    """The value of an operation on values of exactly its argument types."""
+    return _BY_OP[op].meaning(arg_types, result, values)
+
+
+def evaluate_term(term: Scalar, row: Mapping[str, Value]) -> Value:
+    """The value of a row function in one row. Terms may be as deep as they like: nothing here recurses."""
+    todo: list[tuple[Scalar, bool]] = [(term, False)]
+    done: list[Value] = []
+    while todo:
+        node, ready = todo.pop()
+        match node:
+            case Field(name=name):
+                done.append(row[name])
+            case Const(value=value):
+                done.append(value)
+            case Apply(op=op, args=args, type=type):
+                if not ready:
+                    todo.append((node, True))
+                    todo.extend((arg, False) for arg in reversed(args))
+                    continue
+                values = tuple(done[len(done) - len(args) :])
+                del done[len(done) - len(args) :]
+                done.append(evaluate(op, tuple(arg.type for arg in args), type, values))
+            case _:
+                assert_never(node)
+    return done.pop()
