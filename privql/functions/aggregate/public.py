@@ -17,6 +17,7 @@ Typing = Callable[[Types], tuple[Types, ValueType] | None]
 DomainRule = Callable[[tuple[Domain, ...]], Domain]
 
 _ONE = Fraction(1)
+_WIDENED = frozenset({("INT", "DECIMAL"), ("INT", "FLOAT"), ("DECIMAL", "FLOAT"), ("DATE", "TIMESTAMP")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,7 @@ def _fixed(arguments: Types, result: ValueType) -> Typing:
 
 
 def _converts(source: ValueType, target: ValueType) -> bool:
-    if target.kind == "FLOAT":
-        return source.kind in ("FLOAT", "INT", "DECIMAL", "NULL")
-    return source.kind in (target.kind, "NULL")
+    return source.kind in (target.kind, "NULL") or (source.kind, target.kind) in _WIDENED
 
 
 def _count(types: Types) -> tuple[Types, ValueType] | None:
@@ -87,7 +86,8 @@ def _sum(types: Types) -> tuple[Types, ValueType] | None:
             return types, decimal(38, scale)
         case (ValueType(kind="FLOAT"),):
             return types, FLOAT
-    return None
+        case _:
+            return None
 
 
 def _avg(types: Types) -> tuple[Types, ValueType] | None:
@@ -113,9 +113,7 @@ def _neighbour(types: Types) -> tuple[Types, ValueType] | None:
     """LAG and LEAD: a value, how many rows away, and what stands where there is no such row."""
     if len(types) == 3:
         found = _same(INT)(types[:2])
-        if found is None or types[2].kind not in (found[1].kind, "NULL"):
-            return None
-        return ((*found[0], found[1]), found[1])
+        return ((*found[0], found[1]), found[1]) if found is not None and _converts(types[2], found[1]) else None
     return _same(INT)(types)
 
 
