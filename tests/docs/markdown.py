@@ -4,6 +4,7 @@
     ```pql error=PQL0402       rejected, this code first
     ```policy                  a policy of its own, accepted
     ```policy error=PQL0701    a policy of its own, rejected
+    ```policy says=PQL0730     accepted, with this note or warning
     ```python                  runs, top to bottom, page by page
     ```console                 commands after `$`, and what they print
 

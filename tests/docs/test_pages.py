@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import privql
+from privql.diagnostics import Diagnostic, Source
+from privql.policy.build import build_catalog
 from tests.docs.markdown import DOCS, Block, Page, pages
 
 POLICY = DOCS / "example" / "policy.pql"
@@ -26,11 +28,11 @@ def _close() -> Iterator[None]:
     session.cache_clear()
 
 
-def printed(block: Block) -> tuple[tuple[privql.Diagnostic, ...], str]:
+def printed(block: Block) -> tuple[tuple[Diagnostic, ...], str]:
     """The diagnostics of a block, and what a person sees."""
     if block.language == "policy":
-        found = privql.check_policy(block.body, name="policy.pql")
-        return found, "\n\n".join(map(str, found))
+        _, found = build_catalog(Source(block.body, "policy.pql"))
+        return tuple(found), "\n\n".join(map(str, found))
     checked = session("alice").check_text(block.body, name="query.pql", params=dict(parameters(block)))
     if checked.diagnostics:
         return checked.diagnostics, "\n\n".join(map(str, checked.diagnostics))
@@ -52,6 +54,8 @@ def test_page(path: Path) -> None:
         diagnostics, text = printed(block)
         errors = [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"]
         expected = block.options.get("error")
+        said = block.options.get("says")
+        assert said is None or said in [each.code for each in diagnostics], f"{page.where(block)} says:\n{text}"
         if expected is None:
             assert not errors, f"{page.where(block)} is rejected:\n{text}"
         else:
