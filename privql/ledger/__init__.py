@@ -1,1 +1,38 @@
-"""Where budget is spent, and never lost."""
+"""Where budget is spent, and never lost.
+
+`Ledger.reserve` charges a query before any private row is read, `Ledger.release` stores its answer before anyone sees
+it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
+"""
+
+from privql.ledger.errors import LedgerError, OverBudget, StalePolicy, TooManyResumes
+from privql.ledger.ledger import Ledger
+from privql.ledger.records import (
+    BudgetRow,
+    BudgetState,
+    ChargeLine,
+    Entry,
+    GrantRow,
+    Permit,
+    PolicyRecord,
+    Replay,
+    Request,
+    StoredRelease,
+)
+
+__all__ = [
+    "BudgetRow",
+    "BudgetState",
+    "ChargeLine",
+    "Entry",
+    "GrantRow",
+    "Ledger",
+    "LedgerError",
+    "OverBudget",
+    "Permit",
+    "PolicyRecord",
+    "Replay",
+    "Request",
+    "StalePolicy",
+    "StoredRelease",
+    "TooManyResumes",
+]

@@ -1,0 +1,175 @@
+"""Reserve, resume, release: the life of a charge. Every function here runs inside one transaction.
+
+    reserve ──▶ replay      the same query was answered: its stored answer, for nothing
+            ──▶ resume      the same analyst's charge has no answer yet: that charge again, at most three times
+            ──▶ charge      affordable: written as 'reserved', before any private row is read
+    release ──▶ the answer is stored and the charge becomes 'released', by whoever comes first
+
+A charge is never deleted and never refunded: whether an answer came out may depend on the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from privql.kernel.cost import Cost, check_chargeable
+from privql.ledger.accounts import lines, pay, payers
+from privql.ledger.errors import LedgerError, TooManyResumes
+from privql.ledger.policies import Policy, data_version
+from privql.ledger.records import SEAL, ChargeLine, Permit, Replay, Request, StoredRelease, fold
+from privql.ledger.schema import written
+from privql.ledger.store import now
+
+MOST_RESUMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as the ledger weighs it."""
+
+    request: Request
+    analyst: str  # folded
+    costs: dict[str, Cost]  # by folded unit
+    data_version: str
+    identity: bytes
+
+
+def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
+    costs: dict[str, Cost] = {}
+    for unit, cost in request.charges:
+        costs[fold(unit)] = costs.get(fold(unit), Cost()) + cost
+    try:
+        for cost in costs.values():
+            check_chargeable(cost.epsilon)
+            check_chargeable(cost.delta)
+    except ValueError as problem:
+        raise LedgerError(f"the cost of the query cannot be charged exactly: {problem}") from None
+    if not costs:
+        raise LedgerError("a query that charges no unit needs no permit")
+    if not request.analyst:
+        raise LedgerError("a charge needs an analyst's name")
+    version = data_version(db, policy, request.tables)
+    query = request.query, request.parameters, request.policy_version, version, request.measurements
+    return Asked(request, fold(request.analyst), costs, version, identity(*query, costs))
+
+
+def identity(
+    query: str, parameters: str, policy_version: int, data_version: str, measurements: str, costs: dict[str, Cost]
+) -> bytes:
+    """Two queries are the same one when all of this agrees. Who asks and who pays is not part of it."""
+    prices = sorted((unit, written(cost.epsilon), written(cost.delta)) for unit, cost in costs.items())
+    parts = query, parameters, policy_version, data_version, measurements, prices
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
+
+
+def reserve(db: sqlite3.Connection, ledger_id: str, policy: Policy, request: Request) -> Permit | Replay:
+    query = asked(db, policy, request)
+    granted = _repeat(db, ledger_id, policy, query) or _charge(db, ledger_id, policy, query)
+    if request.name is not None:
+        claim_name(db, query.analyst, request.name, granted.release_id)
+    return granted
+
+
+def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit | Replay | None:
+    """The answer, or the unfinished charge, of the same query if there is one."""
+    rows = db.execute(
+        "SELECT id, analyst, state, resumes FROM charge WHERE identity = ? ORDER BY id", (query.identity,)
+    )
+    unfinished = None
+    for number, owner, state, resumes in rows.fetchall():
+        if state == "released" and may_see(db, policy, number, owner, query.analyst):
+            (answer,) = db.execute("SELECT answer FROM charge WHERE id = ?", (number,)).fetchone()
+            return Replay(release_id(number), answer)
+        if state == "reserved" and owner == query.analyst:
+            unfinished = number, resumes
+    if unfinished is None:
+        return None
+    number, resumes = unfinished
+    if resumes >= MOST_RESUMES:
+        raise TooManyResumes(
+            f"this query was charged once and started {resumes + 1} times without an answer ({release_id(number)}): "
+            "the owner has to look at it before it may run again"
+        )
+    db.execute("UPDATE charge SET resumes = resumes + 1 WHERE id = ?", (number,))
+    return _permit(number, ledger_id, query, lines(db, number), resumes + 1)
+
+
+def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
+    request = query.request
+    found = payers(db, policy, query.analyst, query.costs, request.budget)
+    text = request.query, request.parameters, request.policy_version, query.data_version, request.measurements
+    number = db.execute(
+        "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
+        " resumes, reserved_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?)",
+        (query.identity, query.analyst, *text, now()),
+    ).lastrowid
+    assert number is not None
+    paid = tuple(pay(db, number, query.analyst, paying, cost) for paying, cost in found)
+    return _permit(number, ledger_id, query, paid, 0)
+
+
+def _permit(number: int, ledger_id: str, query: Asked, paid: tuple[ChargeLine, ...], resumes: int) -> Permit:
+    measured = query.request.measurements
+    return Permit(release_id(number), ledger_id, query.analyst, paid, measured, query.data_version, resumes, seal=SEAL)
+
+
+def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:
+    """Store the answer, or give back the one that another draw under the same charge stored before."""
+    number = charge_number(permit.release_id)
+    done = db.execute(
+        "UPDATE charge SET state = 'released', answer = ?, released_at = ? WHERE id = ? AND state = 'reserved'",
+        (answer, now(), number),
+    )
+    if done.rowcount == 0:
+        (answer,) = db.execute("SELECT answer FROM charge WHERE id = ?", (number,)).fetchone()
+    return StoredRelease(permit.release_id, answer)
+
+
+def allow_resume(db: sqlite3.Connection, release: str) -> None:
+    """The owner has looked at a charge that was started too often: it may be resumed again."""
+    query = "UPDATE charge SET resumes = 0 WHERE id = ? AND state = 'reserved'"
+    if db.execute(query, (charge_number(release),)).rowcount == 0:
+        raise LedgerError(f"`{release}` is not a charge that waits for its answer")
+
+
+def may_see(db: sqlite3.Connection, policy: Policy, number: int, owner: str, analyst: str) -> bool:
+    """Whoever asked for a release may see it, and whoever may spend the very budgets that paid for it."""
+    return owner == analyst or all(policy.may_use(line.budget, analyst) for line in lines(db, number))
+
+
+def seen(db: sqlite3.Connection, policy: Policy, analyst: str, release: str) -> StoredRelease | None:
+    number = charge_number(release)
+    query = "SELECT analyst, answer FROM charge WHERE id = ? AND state = 'released'"
+    row = db.execute(query, (number,)).fetchone()
+    if number is None or row is None or not may_see(db, policy, number, row[0], fold(analyst)):
+        return None
+    return StoredRelease(release_id(number), row[1])
+
+
+def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None:
+    """Names are taken when the query is charged, so that nobody pays for a release and cannot call it by its name."""
+    key = fold(analyst), fold(name)
+    taken = db.execute("SELECT charge FROM release_name WHERE analyst = ? AND name = ?", key).fetchone()
+    number = charge_number(release)
+    if taken is None:
+        db.execute("INSERT INTO release_name VALUES (?, ?, ?)", (*key, number))
+    elif taken[0] != number:
+        raise LedgerError(f"you have another release named `{name}` ({release_id(taken[0])}): a release never changes")
+
+
+def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:
+    query = "SELECT charge FROM release_name WHERE analyst = ? AND name = ?"
+    row = db.execute(query, (fold(analyst), fold(name))).fetchone()
+    return None if row is None else release_id(row[0])
+
+
+def release_id(number: int) -> str:
+    return f"r{number}"
+
+
+def charge_number(release: str) -> int | None:
+    digits = release.removeprefix("r")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None

@@ -1,0 +1,46 @@
+"""Why the ledger refuses: each error is one sentence that depends on query, policy and ledger, never on the data."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+from privql.kernel.cost import Cost, amount_text
+
+Reason = Literal["budget", "grant", "max per query", "no grant", "no budget"]
+
+
+class LedgerError(Exception):
+    """The ledger cannot do what was asked. Nothing was released by the call that raised it."""
+
+
+class StalePolicy(LedgerError):
+    """The query was checked against another version of the policy than the one in force."""
+
+
+class TooManyResumes(LedgerError):
+    """A charge was reserved, resumed as often as allowed, and still has no answer."""
+
+
+class OverBudget(LedgerError):
+    """The query cannot be paid for. `left` is what this analyst could still spend from `budget` on `unit`."""
+
+    def __init__(self, budget: str | None, unit: str, left: Cost, asked: Cost, reason: Reason) -> None:
+        self.budget, self.unit, self.left, self.asked, self.reason = budget, unit, left, asked, reason
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        asks = f"the query asks for {self.asked} of unit `{self.unit}`"
+        left = f"{self.left}" if self.asked.delta == 0 else f"{self.left} (δ = {amount_text(self.left.delta)})"
+        match self.reason:
+            case "budget":
+                return f"{asks}, and budget `{self.budget}` has {left} left"
+            case "grant":
+                return f"{asks}, and your share of budget `{self.budget}` has {left} left"
+            case "max per query":
+                return f"{asks}, more than budget `{self.budget}` allows one query"
+            case "no grant":
+                return f"{asks}, and no budget for it that you may use was granted to you"
+            case "no budget":
+                return f"{asks}, and the policy has no budget for that unit"
+            case _:
+                assert_never(self.reason)

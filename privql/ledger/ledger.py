@@ -1,0 +1,181 @@
+"""The ledger as the rest of the house uses it: each method is one transaction."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
+
+from privql.kernel.cost import Cost
+from privql.ledger import accounts, charges, entries, policies
+from privql.ledger.errors import LedgerError, StalePolicy
+from privql.ledger.policies import Policy
+from privql.ledger.records import (
+    BudgetRow,
+    BudgetState,
+    Entry,
+    GrantRow,
+    Permit,
+    PolicyRecord,
+    Replay,
+    Request,
+    StoredRelease,
+    fold,
+)
+from privql.ledger.store import Store
+
+PATIENCE = 30.0  # seconds to wait for other processes
+
+
+class Ledger:
+    """Made by `Ledger.create` (the owner's apply, or a scratch session) and `Ledger.open` (everyone else)."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._policies: dict[int, Policy] = {}  # a version never changes once it is committed
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], patience: float = PATIENCE) -> Self:
+        """A new ledger, or the one that is there. `:memory:` is a scratch ledger that ends with the process."""
+        return cls(Store(path, create=True, patience=patience))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], patience: float = PATIENCE) -> Self:
+        """The ledger that is there; only its owner creates one."""
+        return cls(Store(path, create=False, patience=patience))
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # The owner's side
+
+    def apply_policy(
+        self, text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow], tables: Iterable[str]
+    ) -> int:
+        """A new version, or the current one if nothing changes. What was spent stays spent, by unit and by budget."""
+        new = policies.declared(text, budgets, grants, tables)
+        with self._store.transaction() as db:
+            return policies.apply(db, new)
+
+    def refresh(self, table: str, label: str) -> None:
+        """REFRESH table AS label: the data changed, so answers are no longer repeated for nothing. Budgets stay."""
+        with self._store.transaction() as db:
+            policies.refresh(db, self._current(db), table, label)
+
+    def allow_resume(self, release_id: str) -> None:
+        """The owner has looked at a charge that was resumed too often; it may be resumed again."""
+        with self._store.transaction() as db:
+            charges.allow_resume(db, release_id)
+
+    # A query's way through
+
+    def reserve(self, request: Request) -> Permit | Replay:
+        """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay."""
+        with self._store.transaction() as db:
+            policy = self._current(db)
+            if policy.record.version != request.policy_version:
+                raise StalePolicy(
+                    f"the query was checked against version {request.policy_version} of the policy, "
+                    f"and version {policy.record.version} is in force: check it again"
+                )
+            return charges.reserve(db, self._store.ledger_id, policy, request)
+
+    def release(self, permit: Permit, answer: bytes) -> StoredRelease:
+        """Store the answer before anyone sees it. Only what this returns may be shown, never the draw itself."""
+        if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
+            raise LedgerError("a release needs the permit that this ledger gave")
+        if type(answer) is not bytes:
+            raise LedgerError("an answer is stored as bytes")
+        with self._store.transaction() as db:
+            return charges.release(db, permit, answer)
+
+    # Reading
+
+    def policy(self) -> PolicyRecord:
+        with self._store.transaction("DEFERRED") as db:
+            return self._current(db).record
+
+    def policy_history(self) -> tuple[PolicyRecord, ...]:
+        with self._store.transaction("DEFERRED") as db:
+            return policies.history(db)
+
+    def data_version(self, tables: Iterable[str]) -> str:
+        with self._store.transaction("DEFERRED") as db:
+            return policies.data_version(db, self._current(db), tables)
+
+    def budgets_for(self, analyst: str, unit: str) -> list[BudgetState]:
+        """The budgets for the unit that the analyst may use; the first that can pay is the one that pays."""
+        with self._store.transaction("DEFERRED") as db:
+            return accounts.usable(db, self._current(db), analyst, unit)
+
+    def budget_report(self, analyst: str | None = None) -> tuple[BudgetState, ...]:
+        """Every budget the analyst may use, or (None, for the owner) every budget there is."""
+        with self._store.transaction("DEFERRED") as db:
+            policy = self._current(db)
+            return tuple(
+                accounts.state(policy, budget, analyst, accounts.totals(db, budget.unit, analyst or ""))
+                for budget in policy.budgets.values()
+                if analyst is None or policy.may_use(budget.name, analyst)
+            )
+
+    def spent(self, unit: str, budget: str | None = None, analyst: str | None = None) -> Cost:
+        """What the unit lost: in all, in one budget, by one analyst, or by one analyst in one budget."""
+        with self._store.transaction("DEFERRED") as db:
+            found = accounts.totals(db, unit, analyst or "")
+        if analyst is None or budget is not None:
+            return found.get((fold(budget or ""), fold(analyst or "")), Cost())
+        return sum((cost for (_, by), cost in found.items() if by), Cost())
+
+    def get_release(self, analyst: str, release_id: str) -> StoredRelease | None:
+        """The answer, if there is one that this analyst may see."""
+        with self._store.transaction("DEFERRED") as db:
+            return charges.seen(db, self._current(db), analyst, release_id)
+
+    def release_named(self, analyst: str, name: str) -> StoredRelease | None:
+        with self._store.transaction("DEFERRED") as db:
+            release = charges.named(db, analyst, name)
+            return None if release is None else charges.seen(db, self._current(db), analyst, release)
+
+    def name_release(self, analyst: str, name: str, release_id: str) -> None:
+        """Call a release by a name of the analyst's own. A name never moves to another release."""
+        with self._store.transaction() as db:
+            if charges.seen(db, self._current(db), analyst, release_id) is None:
+                raise LedgerError(f"there is no release `{release_id}` that you may see")
+            charges.claim_name(db, analyst, name, release_id)
+
+    def releases(self, analyst: str) -> tuple[Entry, ...]:
+        """What the analyst has been answered, oldest first."""
+        with self._store.transaction("DEFERRED") as db:
+            return tuple(entries.released_to(db, analyst))
+
+    def entry(self, release_id: str) -> Entry | None:
+        with self._store.transaction("DEFERRED") as db:
+            return entries.entry(db, release_id)
+
+    def history(self) -> tuple[Entry, ...]:
+        """Every charge, for the owner and the auditor."""
+        with self._store.transaction("DEFERRED") as db:
+            return tuple(entries.all_entries(db))
+
+    def verify(self) -> tuple[str, ...]:
+        """What is wrong, a sentence each: every sum and every admission is recomputed from the entries."""
+        with self._store.transaction("DEFERRED") as db:
+            return entries.verify(db)
+
+    def _current(self, db: sqlite3.Connection) -> Policy:
+        version = policies.newest(db)
+        if not version:
+            raise LedgerError("this ledger has no policy yet: its owner applies one with `privql policy apply`")
+        if version not in self._policies:
+            self._policies[version] = policies.load(db, version)
+        return self._policies[version]

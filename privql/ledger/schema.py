@@ -1,0 +1,62 @@
+"""The tables of a ledger, and how values are written in them.
+
+Amounts are text, `n/d`; names are folded; times are informational and decide nothing. `total` is what has been
+charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget and analyst - kept in
+the transaction of each charge, so that admission reads a few rows however long the history is.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+APPLICATION_ID = 0x5051_4C31  # marks the SQLite file as a ledger
+VERSION = 1
+
+TABLES = (
+    "CREATE TABLE ledger (id TEXT NOT NULL, created_at TEXT NOT NULL)",
+    "CREATE TABLE policy (version INTEGER PRIMARY KEY, text TEXT NOT NULL, applied_at TEXT NOT NULL)",
+    """CREATE TABLE policy_table (
+        version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (version, name)) WITHOUT ROWID""",
+    """CREATE TABLE budget (
+        version INTEGER NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+        default_epsilon TEXT, default_delta TEXT, max_epsilon TEXT, PRIMARY KEY (version, name)) WITHOUT ROWID""",
+    """CREATE TABLE budget_grant (
+        version INTEGER NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, epsilon TEXT, delta TEXT,
+        PRIMARY KEY (version, budget, analyst)) WITHOUT ROWID""",
+    """CREATE TABLE data_version (
+        name TEXT NOT NULL, counter INTEGER NOT NULL, label TEXT NOT NULL, stated_at TEXT NOT NULL,
+        PRIMARY KEY (name, counter)) WITHOUT ROWID""",
+    """CREATE TABLE charge (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, identity BLOB NOT NULL, analyst TEXT NOT NULL,
+        query TEXT NOT NULL, parameters TEXT NOT NULL, policy_version INTEGER NOT NULL REFERENCES policy,
+        data_version TEXT NOT NULL, measurements TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('reserved', 'released')),
+        resumes INTEGER NOT NULL, reserved_at TEXT NOT NULL, released_at TEXT, answer BLOB,
+        CHECK ((state = 'released') = (answer IS NOT NULL)))""",
+    "CREATE INDEX charge_identity ON charge (identity)",
+    """CREATE TABLE charge_line (
+        charge INTEGER NOT NULL REFERENCES charge, unit TEXT NOT NULL, budget TEXT NOT NULL,
+        epsilon TEXT NOT NULL, delta TEXT NOT NULL, PRIMARY KEY (charge, unit)) WITHOUT ROWID""",
+    """CREATE TABLE total (
+        unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+        PRIMARY KEY (unit, budget, analyst)) WITHOUT ROWID""",
+    """CREATE TABLE release_name (
+        analyst TEXT NOT NULL, name TEXT NOT NULL, charge INTEGER NOT NULL REFERENCES charge,
+        PRIMARY KEY (analyst, name)) WITHOUT ROWID""",
+)
+
+
+def written(amount: Fraction) -> str:
+    return f"{amount.numerator}/{amount.denominator}"
+
+
+def written_if(amount: Fraction | None) -> str | None:
+    return None if amount is None else written(amount)
+
+
+def read(text: str) -> Fraction:
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(numerator), int(denominator))
+
+
+def read_if(text: str | None) -> Fraction | None:
+    return None if text is None else read(text)

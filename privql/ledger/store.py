@@ -1,0 +1,206 @@
+"""The ledger's SQLite file: one transaction at a time, durable when it returns, one clear sentence when it cannot.
+
+A process has one connection per ledger, used by one thread at a time. SQLite's file locks do not survive fork, so
+every connection is closed before a fork and opened again on demand, on both sides.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from privql.ledger.errors import LedgerError
+from privql.ledger.schema import APPLICATION_ID, TABLES, VERSION
+
+MEMORY = ":memory:"
+
+_gate = threading.RLock()  # held in every transaction, and while the process forks
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+
+_TROUBLE = {
+    sqlite3.SQLITE_BUSY: "is locked by another process",
+    sqlite3.SQLITE_LOCKED: "is locked by another process",
+    sqlite3.SQLITE_READONLY: "cannot be written: the file or its folder is read-only",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk reports an error",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full",
+    sqlite3.SQLITE_CORRUPT: "is damaged",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_NOTADB: "is not a PrivQL ledger",
+    sqlite3.SQLITE_TOOBIG: "cannot hold a text or an answer of this size",
+}
+
+
+def now() -> str:
+    """For people to read; no decision looks at a clock."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Store:
+    def __init__(self, path: str | os.PathLike[str], *, create: bool, patience: float) -> None:
+        text = os.fspath(path)
+        if not text:
+            raise LedgerError("a ledger needs a path, or `:memory:`")
+        self.memory = text == MEMORY
+        self.path = text if self.memory else os.path.abspath(text)  # a later chdir must not lead elsewhere
+        self.ledger_id = ""
+        self._patience = patience
+        self._connection: sqlite3.Connection | None = None
+        self._pid = os.getpid()
+        self._file: tuple[int, int] | None = None
+        with _gate:
+            _stores.add(self)
+            with self._in_plain_words():
+                self._connect(create)
+
+    @contextmanager
+    def transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        """All or nothing, and durable once it returns. Any failure rolls back and leaves no answer behind."""
+        with _gate:
+            if self._connection is not None and self._connection.in_transaction:
+                raise LedgerError(
+                    "the ledger is at work: it was called from within itself, by a signal handler perhaps"
+                )
+            with self._in_plain_words():
+                connection = self._connection or self._connect(create=False)
+                self._check_place()
+                connection.execute(f"BEGIN {kind}")
+                yield connection
+                connection.execute("COMMIT")
+
+    def close(self) -> None:
+        with _gate:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as problem:
+            broken = isinstance(problem, sqlite3.Error)
+            self._roll_back(broken)
+            if broken or isinstance(problem, (UnicodeError, OverflowError)):
+                raise LedgerError(self._sentence(problem)) from problem
+            raise
+
+    def _roll_back(self, broken: bool) -> None:
+        try:
+            if self._connection is not None and self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            broken = True
+        if broken and not self.memory:
+            self.close()  # the next transaction starts from the file alone
+
+    def _sentence(self, problem: BaseException) -> str:
+        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+        trouble = _TROUBLE.get(code, f"cannot do this ({problem})")
+        return (
+            f"the ledger at `{self.path}` {trouble}; nothing has been released, "
+            "and a query that was charged is not charged again when it is repeated"
+        )
+
+    def _connect(self, create: bool) -> sqlite3.Connection:
+        connection = self._open(create)
+        try:
+            found = self._recognise(connection)
+            if not found and not create:
+                raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
+            if not self.memory:
+                self._make_durable(connection)
+            if not found:
+                self._lay_out(connection)
+            connection.execute("PRAGMA foreign_keys = ON")
+            (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
+            if self.ledger_id not in ("", ledger_id):
+                raise LedgerError(f"another ledger has taken the place of `{self.path}`")
+            if not self.memory:
+                self._file = self._place()
+        except BaseException:
+            connection.close()
+            raise
+        self.ledger_id, self._connection = ledger_id, connection
+        return connection
+
+    def _open(self, create: bool) -> sqlite3.Connection:
+        if self.memory:
+            if self.ledger_id:
+                raise LedgerError("this ledger in memory was closed")
+            return sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+        if os.path.isdir(self.path):
+            raise LedgerError(f"`{self.path}` is a folder, not a ledger")
+        if not create and not os.path.exists(self.path):
+            raise LedgerError(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
+        uri = f"{Path(self.path).as_uri()}?mode={'rwc' if create else 'rw'}"
+        return sqlite3.connect(uri, timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True)
+
+    def _recognise(self, connection: sqlite3.Connection) -> bool:
+        """True: a ledger; False: an empty file. A foreign file is refused before anything is written to it."""
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+        if application != APPLICATION_ID:
+            if application or version or tables:
+                raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
+            return False
+        if version > VERSION:
+            raise LedgerError(
+                f"the ledger at `{self.path}` was written by a newer PrivQL "
+                f"(layout {version}, this one knows {VERSION}): upgrade to use it"
+            )
+        return True
+
+    def _make_durable(self, connection: sqlite3.Connection) -> None:
+        (journal,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: its fsync alone does not reach the disk
+        (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
+        if journal != "wal" or synchronous != 2:
+            raise LedgerError(f"the ledger at `{self.path}` cannot be kept durably on this file system")
+
+    def _lay_out(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        if not self._recognise(connection):  # another process may have been faster
+            for table in TABLES:
+                connection.execute(table)
+            connection.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+
+    def _place(self) -> tuple[int, int]:
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
+
+    def _check_place(self) -> None:
+        """A file moved away or replaced while in use would split the budget in two; a copy in memory, too."""
+        if self.memory:
+            if os.getpid() != self._pid:
+                raise LedgerError("a ledger in memory stays in the process that made it")
+            return
+        try:
+            moved = self._place() != self._file
+        except OSError:
+            moved = True
+        if moved:
+            raise LedgerError(f"the ledger at `{self.path}` was moved or replaced while in use")
+
+
+def _before_fork() -> None:
+    _gate.acquire()
+    for store in list(_stores):
+        if not store.memory:
+            store.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_gate.release, after_in_child=_gate.release)
