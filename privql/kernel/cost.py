@@ -38,7 +38,7 @@ class Cost:
 
     def __post_init__(self) -> None:
         for amount in (self.epsilon, self.delta):
-            if type(amount) is not Fraction or amount < 0:
+            if type(amount) is not Fraction or amount.numerator < 0:
                 raise ValueError("a cost is made of exact fractions that are not negative")
 
     def __add__(self, other: Cost) -> Cost:
