@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import privql
-from privql.diagnostics import Diagnostic, PrivQLError
+from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.surfaces import inputs
 from privql.surfaces.formats import FORMATS, Printer
 from privql.surfaces.inputs import WrongUsage
@@ -33,9 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if sys.stdout is None:
             raise WrongUsage("standard output is closed")
-        options = _parser().parse_args(arguments)
-        command: Callable[[argparse.Namespace], int] = options.command
-        code = command(options)
+        code = _carry_out(arguments)
         sys.stdout.flush()
         return code
     except WrongUsage as wrong:
@@ -46,7 +44,9 @@ def main(arguments: Sequence[str]) -> int:
         return _leave(INTERRUPTED, "privql: interrupted; what was already released stays in the ledger")
     except BrokenPipeError:
         _forget_output()
-        return _leave(PIPE_CLOSED, "privql: the reader closed the output; what was already released stays in the ledger")
+        return _leave(
+            PIPE_CLOSED, "privql: the reader closed the output; what was already released stays in the ledger"
+        )
     except OSError as failure:
         # Only the terminal, a pipe or a full disk: the rooms below turn their own failures into diagnostics.
         _forget_output()
@@ -57,6 +57,15 @@ def main(arguments: Sequence[str]) -> int:
         return _leave(
             REJECTED, "error[PQL0901]: this is a fault in PrivQL, not in the query\n = help: nothing more was released"
         )
+
+
+def _carry_out(arguments: Sequence[str]) -> int:
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as helped:
+        return int(helped.code or 0)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
 
 
 def _leave(code: int, message: str) -> int:
@@ -120,12 +129,19 @@ def _repl(options: argparse.Namespace) -> int:
 
 
 def _policy_check(options: argparse.Namespace) -> int:
-    raise NotImplementedError
+    from privql.policy.build import build_catalog
+
+    given = inputs.query_text(options.policy, None)
+    _, found = build_catalog(Source(given.text, given.name))
+    rejected = any(diagnostic.severity == "error" for diagnostic in found)
+    Printer(options.format, sys.stdout).policy(not rejected, found)
+    _complain(found)
+    return REJECTED if rejected else ACCEPTED
 
 
 def _policy_apply(options: argparse.Namespace) -> int:
-    applied = privql.apply(options.policy, ledger=options.ledger)
-    Printer(options.format, sys.stdout).applied(applied)
+    inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
+    Printer(options.format, sys.stdout).applied(apply(options.policy, ledger=options.ledger))
     return ACCEPTED
 
 
@@ -141,6 +157,7 @@ def _session(options: argparse.Namespace) -> Session:
     data = "dummy" if options.dummy else None
     policy = getattr(options, "policy", None)
     if policy is not None:
+        inputs.query_text(policy, None)
         return privql.connect(policy=policy, ledger=":memory:", analyst=analyst, data=data)
     return privql.connect(inputs.existing_ledger(options.ledger), analyst=analyst, data=data)
 
@@ -170,7 +187,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-V", "--version", action="version", version=f"privql {privql.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(within: Any, name: str, does: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+    def command(
+        within: Any, name: str, does: Callable[[argparse.Namespace], int], says: str
+    ) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = within.add_parser(name, help=says, description=says, allow_abbrev=False)
         made.set_defaults(command=does)
         return made

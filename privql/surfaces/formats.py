@@ -7,6 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from privql.diagnostics import Diagnostic
     from privql.session import BudgetReport, FileCheck, Release
 
 FORMATS = ("table", "json", "csv")
@@ -54,6 +57,12 @@ class Printer:
             self._json(report.to_json())
         else:
             self._text(str(report))
+
+    def policy(self, accepted: bool, found: Sequence[Diagnostic]) -> None:
+        if self.format == "json":
+            self._json({"ok": accepted, "diagnostics": [diagnostic.to_json() for diagnostic in found]})
+        elif accepted:
+            self._text("the policy is accepted; `privql policy apply` holds its declarations against the data")
 
     def applied(self, applied: object) -> None:
         if self.format == "json":

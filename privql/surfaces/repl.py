@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from privql.diagnostics import PrivQLError
 from privql.surfaces.formats import Printer
 from privql.surfaces.inputs import WrongUsage
-from privql.syntax import split
+from privql.syntax.lexer import SEMICOLON, lex
 
 if TYPE_CHECKING:
     from privql.session import Session
@@ -28,16 +28,16 @@ A statement ends with `;` and may take several lines.
 
 
 class Reader(Protocol):
-    """Where lines come from. `more`: the line continues an unfinished statement."""
+    """Where lines come from."""
 
-    def line(self, more: bool) -> str:
+    def line(self) -> str:
         """The next line or lines; EOFError at the end, KeyboardInterrupt to forget what stands so far."""
 
 
 class Pipe:
     """Standard input that is not a terminal: no prompt, no history."""
 
-    def line(self, more: bool) -> str:
+    def line(self) -> str:
         raw = sys.stdin.buffer.readline()
         if not raw:
             raise EOFError
@@ -53,7 +53,7 @@ def repl(session: Session, params: Mapping[str, str], format: str) -> int:
     if sys.stdin.isatty() and sys.stdout.isatty():
         from privql.surfaces.terminal import Terminal
 
-        _Conversation(session, params, format).run(Terminal(session))
+        _Conversation(session, params, format).run(Terminal(session, whole))
         return 0
     conversation = _Conversation(session, params, format)
     conversation.run(Pipe())
@@ -85,7 +85,9 @@ class _Conversation:
 
     def answer(self, statement: str) -> None:
         if statement.startswith("\\"):
-            print(HELP if statement in ("\\?", "\\h", "\\help") else f"there is no {statement}; \\? lists what there is")
+            print(
+                HELP if statement in ("\\?", "\\h", "\\help") else f"there is no {statement}; \\? lists what there is"
+            )
             return
         table = self.printer.format == "table"
         if table:
@@ -104,7 +106,7 @@ def _statements(reader: Reader) -> Iterator[str]:
     pending = ""
     while True:
         try:
-            line = reader.line(more=bool(pending.strip()))
+            line = reader.line()
         except KeyboardInterrupt:
             if isinstance(reader, Pipe):
                 raise
@@ -117,10 +119,30 @@ def _statements(reader: Reader) -> Iterator[str]:
         if not pending.strip() and line.lstrip().startswith("\\"):
             yield line.strip()
             continue
-        *finished, pending = _split(pending + line)
-        yield from finished
+        pending += line
+        if ";" in line or pending == line:  # nothing else ends a statement, or turns out to be a mere comment
+            finished, pending = split(pending)
+            yield from finished
 
 
-def _split(text: str) -> list[str]:
-    """The finished statements of a text, then what is left of it."""
-    raise NotImplementedError(split)
+def split(text: str) -> tuple[list[str], str]:
+    """The finished statements of a text, and what is begun after them."""
+    read = lex(text)
+    finished, start, words = [], 0, 0
+    for kind, end in zip(read.tokens.kinds, read.tokens.ends, strict=True):
+        if kind != SEMICOLON:
+            words += 1
+            continue
+        if words or any(start <= fault.span.start < end for fault in read.faults):
+            finished.append(text[start:end])
+        start, words = end, 0
+    begun = words or read.open or any(fault.span.start >= start for fault in read.faults)
+    return finished, text[start:] if begun else ""
+
+
+def whole(text: str) -> bool:
+    """Whether Enter hands the text over, or begins another line of it."""
+    if not text.strip() or text.lstrip().startswith("\\"):
+        return True
+    finished, begun = split(text)
+    return bool(finished) and not begun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 
 from privql.surfaces.highlight import KEYWORDS, QueryLexer
@@ -21,17 +23,31 @@ if TYPE_CHECKING:
 
 
 class Terminal:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, whole: Callable[[str], bool]) -> None:
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def _(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if whole(buffer.text):
+                buffer.validate_and_handle()
+            else:
+                buffer.insert_text("\n")
+
         self._prompt: PromptSession[str] = PromptSession(
+            "privql> ",
+            multiline=True,
+            prompt_continuation="   ...> ",
+            key_bindings=keys,
             history=_history(),
             lexer=PygmentsLexer(QueryLexer),
             completer=_Words(session),
             complete_while_typing=False,
         )
-        print("PrivQL: statements end with ;   \\? for help, \\q to leave")
+        print("PrivQL: a statement ends with ;   \\? for help, \\q to leave")
 
-    def line(self, more: bool) -> str:
-        return self._prompt.prompt("   ...> " if more else "privql> ") + "\n"
+    def line(self) -> str:
+        return self._prompt.prompt() + "\n"
 
 
 class _Words(Completer):
