@@ -1,0 +1,132 @@
+"""Budgets and grants: exact amounts that fit into one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from privql.diagnostics import Fix
+from privql.kernel.cost import amount_text
+from privql.kernel.terms import Unit
+from privql.policy.amounts import delta_amount, epsilon_amount
+from privql.policy.catalog import Budget, Grant, Table, fold
+from privql.policy.findings import Findings, listing, nearest
+from privql.policy.tables import unknown_unit
+from privql.syntax import ast
+
+
+def read_budget(create: ast.CreateBudget, units: Mapping[str, Unit], found: Findings) -> Budget | None:
+    """The budget declared, None if its ε is none."""
+    unit = units.get(fold(create.unit))
+    if unit is None:
+        unknown_unit(create.unit, create.span, units, found)
+    epsilon = found.reading(epsilon_amount, create.epsilon)
+    delta = found.reading(delta_amount, create.delta) or Fraction(0)
+    default_epsilon = found.reading(epsilon_amount, create.default_epsilon)
+    default_delta = found.reading(delta_amount, create.default_delta)
+    max_epsilon = found.reading(epsilon_amount, create.max_epsilon)
+    if epsilon is None:
+        return None
+    limits: list[tuple[str, Fraction | None, ast.Expr | None, str, Fraction | None]] = [
+        ("the default ε", default_epsilon, create.default_epsilon, "the most that one query may spend", max_epsilon),
+        ("the most that one query may spend", max_epsilon, create.max_epsilon, "the budget", epsilon),
+        ("the default ε", default_epsilon, create.default_epsilon, "the budget", epsilon),
+        ("the default δ", default_delta, create.default_delta, "the budget's δ", delta),
+    ]
+    for what, amount, written, limit_name, limit in limits:
+        if amount is not None and written is not None and limit is not None and amount > limit:
+            found.error(
+                "PQL0719",
+                f"{what} of `{create.name}` exceeds {limit_name}",
+                written.span,
+                why=f"{amount_text(amount)} > {amount_text(limit)}",
+                help=f"write {amount_text(limit)} or less",
+            )
+            break
+    return Budget(
+        create.name,
+        unit.name if unit else create.unit,
+        epsilon,
+        delta,
+        default_epsilon,
+        default_delta,
+        max_epsilon,
+        create.span,
+    )
+
+
+def read_grants(
+    statements: Sequence[ast.Grant], budgets: Mapping[str, Budget], names: Mapping[str, str], found: Findings
+) -> tuple[Grant, ...]:
+    """One grant an analyst. `names`: of every budget written, also of those that could not be read."""
+    grants: dict[tuple[str, str], Grant] = {}
+    for statement in statements:
+        if fold(statement.budget) not in names:
+            meant = nearest(statement.budget, names.values())
+            place = found.name(statement.span, statement.budget)
+            found.error(
+                "PQL0720",
+                f"no budget is named `{statement.budget}`",
+                place,
+                help=f"did you mean `{meant}`?" if meant else f"there is {listing(names.values())}",
+                fixes=(Fix(place, meant),) if meant else (),
+            )
+        epsilon = found.reading(epsilon_amount, statement.epsilon)
+        delta = found.reading(delta_amount, statement.delta)
+        budget = budgets.get(fold(statement.budget))
+        if budget is not None:
+            _exceeds(statement, epsilon, delta, budget, found)
+        spelled = names.get(fold(statement.budget), statement.budget)
+        for analyst in statement.analysts:
+            pair = (fold(statement.budget), fold(analyst))
+            if pair in grants:
+                found.error(
+                    "PQL0721",
+                    f"`{spelled}` is granted to `{analyst}` twice",
+                    found.last_name(statement.span, analyst),
+                    help="keep the grant that is meant",
+                )
+            grants.setdefault(pair, Grant(spelled, analyst, epsilon, delta))
+    return tuple(grants.values())
+
+
+def _exceeds(
+    statement: ast.Grant, epsilon: Fraction | None, delta: Fraction | None, budget: Budget, found: Findings
+) -> None:
+    for name, limit, written, whole in (
+        ("ε", epsilon, statement.epsilon, budget.epsilon),
+        ("δ", delta, statement.delta, budget.delta),
+    ):
+        if limit is not None and written is not None and limit > whole:
+            found.warning(
+                "PQL0722",
+                f"the limit exceeds the {name} of `{budget.name}`",
+                written.span,
+                why=f"{amount_text(limit)} > {amount_text(whole)}: the budget ends first",
+                help=f"write {amount_text(whole)} or less, or leave the limit out",
+            )
+
+
+def check_pays(
+    budgets: Mapping[str, Budget], tables: Mapping[str, Table], units: Mapping[str, Unit], found: Findings
+) -> None:
+    """Every budget has something to pay for, and every private table a budget."""
+    private = [table for table in tables.values() if table.unit is not None]
+    used = {fold(table.unit.name) for table in private if table.unit is not None}
+    paid = {fold(budget.unit) for budget in budgets.values()}
+    for budget in budgets.values():
+        if fold(budget.unit) in units and fold(budget.unit) not in used:
+            found.warning(
+                "PQL0733",
+                f"`{budget.name}` pays for a unit without private tables",
+                found.name(budget.span, budget.name),
+                why=f"no private table has the unit `{budget.unit}`",
+            )
+    for table in private:
+        if table.unit is not None and fold(table.unit.name) not in paid:
+            found.warning(
+                "PQL0733",
+                f"no budget pays for queries of `{table.name}`",
+                found.name(table.span, table.name),
+                help=f"write `CREATE BUDGET … FOR UNIT {table.unit.name} EPSILON …;`",
+            )
