@@ -1,1 +1,1 @@
-"""From noisy cells to a table with its errors."""
+"""Noisy cells to answers: values, their intervals, and the release that is printed and stored."""

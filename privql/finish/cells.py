@@ -1,0 +1,84 @@
+"""Noisy cells to the values they stand for: the groups of one block, in the order of the product of its keys.
+
+All arithmetic is exact until one division at the end. Counts and sums are never clipped; a mean is projected onto
+the domain of its argument, and is NULL where fewer than one row seems to be behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+
+from privql.check.relations import Block
+from privql.finish.recipe import Recipe
+from privql.finish.table import Table
+from privql.functions.scalar.declare import canonical
+from privql.kernel.scalars import Value, ValueType
+from privql.kernel.terms import Balance, Steps, Total
+
+_LEAST_INT, _GREATEST_INT = -(1 << 63), (1 << 63) - 1
+
+
+def finish_block(block: Block, recipes: Sequence[Recipe], cells: Sequence[Sequence[int]]) -> Table:
+    """`cells`: for each group, in key order, the integers that were released for it."""
+    groups = math.prod(len(key.members) for key in block.keys)
+    if len(cells) != groups or len(recipes) != len(block.aggregates):
+        raise ValueError("the cells are not those of this block")
+    columns = [(key.id, key.type) for key in block.keys]
+    columns += [(aggregate.id, recipe.type) for aggregate, recipe in zip(block.aggregates, recipes, strict=True)]
+    members = [[canonical(member, key.type) for member in key.members] for key in block.keys]
+    answers = zip(*(_answers(recipe, cells) for recipe in recipes), strict=True) if recipes else [()] * groups
+    rows = (key + answer for key, answer in zip(product(*members), answers, strict=True))
+    return Table(tuple(columns), tuple(rows))
+
+
+def _answers(recipe: Recipe, cells: Sequence[Sequence[int]]) -> Iterable[Value]:
+    at = recipe.cell
+    match recipe.contribution:
+        case Balance(steps=steps):
+            return [_mean(int(group[at]), int(group[at + 1]), steps) for group in cells]
+        case Total(steps=steps):
+            return [_sum(int(group[at]), steps.grid, recipe.type) for group in cells]
+        case _:
+            return [_sum(int(group[at]), Fraction(1), recipe.type) for group in cells]
+
+
+def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:
+    match type.kind:
+        case "FLOAT":
+            return _float(cell * grid.numerator, grid.denominator)
+        case "DECIMAL":
+            unscaled = _rounded(cell * grid.numerator * 10**type.scale, grid.denominator)
+            return Fraction(unscaled, 10**type.scale) if abs(unscaled) < 10**type.precision else None
+        case _:
+            whole = _rounded(cell * grid.numerator, grid.denominator)
+            return whole if _LEAST_INT <= whole <= _GREATEST_INT else None
+
+
+def _mean(a: int, b: int, steps: Steps) -> float | None:
+    width = steps.high - steps.low
+    if width and a + b < width:
+        return None
+    if not width or a < 0:  # without width, `low` is the only value there is
+        weighed, weight = steps.low, 1
+    elif b < 0:
+        weighed, weight = steps.high, 1
+    else:
+        weighed, weight = steps.high * a + steps.low * b, a + b
+    return _float(weighed * steps.grid.numerator, weight * steps.grid.denominator)
+
+
+def _float(numerator: int, denominator: int) -> float | None:
+    """Rounded once, and correctly."""
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return None
+
+
+def _rounded(numerator: int, denominator: int) -> int:
+    """Half away from zero."""
+    whole = (2 * abs(numerator) + denominator) // (2 * denominator)
+    return whole if numerator >= 0 else -whole

@@ -1,0 +1,82 @@
+"""From a query's answer and the noisy cells behind it to the `Release` that is handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privql.check.relations import CheckedQuery
+from privql.finish.accuracy import Cells
+from privql.finish.origins import Origin, row_id, trace
+from privql.finish.recipe import Law, Recipe
+from privql.finish.result import Column, Release
+from privql.finish.table import Table
+from privql.kernel.cost import Cost
+from privql.kernel.scalars import Value
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBlock:
+    """How the aggregates of one block were measured, and what came out: for each group, its noisy integers."""
+
+    recipes: Sequence[Recipe]
+    cells: Sequence[Sequence[int]]
+
+
+def threaded_ids(query: CheckedQuery, recipes: Sequence[Sequence[Recipe]]) -> tuple[str, ...]:
+    """The output columns that `thread` must carry row numbers for: means, whose error is each group's own."""
+    wanted: dict[str, None] = {}
+    for column, origin in zip(query.columns, trace(query), strict=True):
+        if origin is not None and origin.row is None and recipes[origin.block][origin.aggregate].law.kind == "mean":
+            wanted[column.id] = None
+    return tuple(wanted)
+
+
+def present(
+    query: CheckedQuery,
+    measured: Sequence[MeasuredBlock],
+    answer: Table,
+    *,
+    cost: Cost,
+    release_id: str | None = None,
+    certificate: Mapping[str, Any] | None = None,
+    dummy: bool = False,
+) -> Release:
+    """`answer` has the columns of `query` first, in order, and then those that were threaded."""
+    width = len(query.columns)
+    columns = []
+    for at, (column, origin) in enumerate(zip(query.columns, trace(query), strict=True)):
+        law: Law | None = None
+        cells: tuple[Cells | None, ...] = ()
+        if origin is not None:
+            recipe = measured[origin.block].recipes[origin.aggregate]
+            law = recipe.law
+            if law.kind == "mean":
+                values = [row[at] for row in answer.rows]
+                groups = _groups(answer, column.id, origin)
+                cells = tuple(map(_Picked(measured[origin.block].cells, recipe.cell), values, groups))
+        columns.append(Column(column.name, column.type, column.domain, column.label, law, cells))
+    rows = tuple(row[:width] for row in answer.rows) if len(answer.columns) > width else answer.rows
+    return Release(tuple(columns), rows, cost, release_id, certificate or {}, dummy)
+
+
+def _groups(answer: Table, id: str, origin: Origin) -> list[Value]:
+    if origin.row is not None:
+        return [origin.row] * len(answer.rows)
+    at = answer.position(row_id(id))
+    return [row[at] for row in answer.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Picked:
+    """The two cells of the group that a mean came from; None beside a NULL, which a join may have brought."""
+
+    cells: Sequence[Sequence[int]]
+    first: int
+
+    def __call__(self, value: Value, group: Value) -> Cells | None:
+        if value is None or not isinstance(group, int):
+            return None
+        found = self.cells[group]
+        return int(found[self.first]), int(found[self.first + 1])

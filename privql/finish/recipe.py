@@ -1,0 +1,46 @@
+"""How an aggregate's answer is made from its noisy cells: what the plan decided, and nothing of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privql.kernel.scalars import ValueType
+from privql.kernel.terms import Balance, Contribution, Total
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One aggregate of a block, in the order of `Block.aggregates`.
+
+    `cell` is where its first cell stands among a group's cells, so that two aggregates may share a measurement.
+    """
+
+    contribution: Contribution
+    cell: int
+    scale: Fraction  # of the Laplace noise, in steps
+    type: ValueType  # of the answer
+
+    @property
+    def law(self) -> Law:
+        match self.contribution:
+            case Balance(steps=steps):
+                return Law("mean", steps.grid, self.scale, steps.low, steps.high)
+            case Total(steps=steps):
+                return Law("sum", steps.grid, self.scale)
+            case _:
+                return Law("sum", Fraction(1), self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What is known of an answer's error. A sum is off by the noise of one cell, `grid` a step.
+
+    A mean is grid·(high·A + low·B)/(A + B) of two noisy cells, so its error depends on the cells.
+    """
+
+    kind: str  # "sum", "mean"
+    grid: Fraction
+    scale: Fraction
+    low: int = 0
+    high: int = 0

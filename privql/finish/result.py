@@ -1,0 +1,159 @@
+"""A `Release`: the answer that a query was given, what it cost, and how exact each number is.
+
+It is immutable and made of exact values, so that the ledger can keep it and give the same answer again.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from privql.check.relations import Label
+from privql.domains import Domain
+from privql.finish.accuracy import Cells, larger_half
+from privql.finish.recipe import Law
+from privql.finish.table import Table
+from privql.finish.text import MOST_ROWS, text_table
+from privql.finish.writing import plain, shown
+from privql.kernel.cost import Cost, amount_text
+from privql.kernel.scalars import ValueType
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_USUAL = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`law` is set where the numbers were measured and not computed with; a mean has the `cells` of each row, too."""
+
+    name: str
+    type: ValueType
+    domain: Domain
+    label: Label
+    law: Law | None = None
+    cells: tuple[Cells | None, ...] = ()
+
+    def halfwidth(self, row: int, value: Any, confidence: Fraction) -> Fraction | None:
+        return None if self.law is None else larger_half(self.law, value, self.cells_of(row), confidence)
+
+    def cells_of(self, row: int) -> Cells | None:
+        return self.cells[row] if self.cells else None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """`columns` and exact `rows`; the `cost` paid. `dummy`: the rows were invented from the policy alone."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    cost: Cost = field(default_factory=Cost)
+    release_id: str | None = None
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    dummy: bool = False
+
+    @property
+    def table(self) -> Table:
+        """The exact values, for a later query to read."""
+        return Table(tuple((column.name, column.type) for column in self.columns), self.rows)
+
+    # ---- for Python
+
+    def to_pandas(self) -> pd.DataFrame:
+        """INT is nullable Int64, DECIMAL exact `decimal.Decimal`, DATE and TIMESTAMP datetime64."""
+        from privql.finish.frames import frame
+
+        return frame(self)
+
+    def interval(self, confidence: float | str | Fraction = 0.95) -> pd.DataFrame:
+        """For each measured column x, x_low and x_high: they enclose the exact number with this probability."""
+        from privql.finish.frames import interval_frame
+
+        level = Fraction(str(confidence)) if isinstance(confidence, float) else Fraction(confidence)
+        if not 0 < level < 1:
+            raise ValueError("a confidence lies strictly between 0 and 1")
+        return interval_frame(self, level)
+
+    # ---- for programs
+
+    def to_json(self) -> dict[str, Any]:
+        """`rows` are arrays, DECIMAL as text, days and times as ISO text; `halfwidth95` has the same shape."""
+        answer: dict[str, Any] = {
+            "columns": [
+                {"name": column.name, "type": str(column.type), "label": column.label.name} for column in self.columns
+            ],
+            "rows": [
+                [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]
+                for row in self.rows
+            ],
+            "halfwidth95": self._halfwidths(len(self.rows)),
+            "cost": {"epsilon": str(self.cost.epsilon), "delta": str(self.cost.delta)},
+            "release_id": self.release_id,
+        }
+        if self.dummy:
+            answer["dummy"] = True
+        return answer
+
+    def to_csv(self) -> str:
+        """A header and the rows, NULL empty. Invented rows say so in a last column."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([column.name for column in self.columns] + ["dummy"] * self.dummy)
+        for row in self.rows:
+            cells = [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]
+            writer.writerow(cells + [True] * self.dummy)
+        return out.getvalue()
+
+    def to_bytes(self) -> bytes:
+        """All there is, exactly: what the ledger keeps."""
+        from privql.finish.stored import written
+
+        return written(self)
+
+    @staticmethod
+    def from_bytes(stored: bytes) -> Release:
+        from privql.finish.stored import read
+
+        return read(stored)
+
+    # ---- for people
+
+    def __str__(self) -> str:
+        rows = [
+            [shown(value, column.type) for value, column in zip(row, self.columns, strict=True)]
+            for row in self.rows[:MOST_ROWS]
+        ]
+        padding = [[None] * len(self.columns)] * (len(self.rows) - len(rows))  # counted, never shown
+        halfwidths = self._halfwidths(MOST_ROWS)
+        lines = [text_table([column.name for column in self.columns], rows + padding, halfwidths)]
+        if self.dummy:
+            lines.append("(invented rows: made from the policy alone, they say nothing about the data)")
+        if self.cost:
+            paid = f"ε = {amount_text(self.cost.epsilon)}"
+            paid += f", δ = {amount_text(self.cost.delta)}" if self.cost.delta else ""
+            lines.append(f"({paid}" + (f", release {self.release_id})" if self.release_id else ")"))
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _halfwidths(self, most: int) -> list[list[float | None]]:
+        """Floats, rounded up where they must round."""
+        return [
+            [_up(column.halfwidth(at, value, _USUAL)) for value, column in zip(row, self.columns, strict=True)]
+            for at, row in enumerate(self.rows[:most])
+        ]
+
+
+def _up(halfwidth: Fraction | None) -> Any:
+    if halfwidth is None:
+        return None
+    if halfwidth.denominator == 1:
+        return int(halfwidth)
+    near = float(halfwidth)
+    return near if near >= halfwidth else math.nextafter(near, math.inf)
