@@ -146,10 +146,9 @@ def _policy_apply(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from privql.demo import demo
+    from privql.surfaces.demo import demo
 
-    demo()
-    return ACCEPTED
+    return demo(options.folder, main)
 
 
 def _session(options: argparse.Namespace) -> Session:
@@ -208,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
         return made
 
     demo = command(commands, "demo", _demo, "a synthetic hospital, its policy and a priced report, released")
-    demo.set_defaults(format="table")
+    demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
     policy = commands.add_parser("policy", help="the owner's: check a policy, or apply it to a ledger")
     owner = policy.add_subparsers(metavar="check|apply", required=True)
     for name, does, says in (

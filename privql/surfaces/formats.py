@@ -41,8 +41,7 @@ class Printer:
             case "json":
                 self._json(release.to_json())
             case "csv":
-                answer = release.to_json()
-                self._csv(answer["columns"], answer["rows"])
+                self._text(release.to_csv())
             case _:
                 self._text(str(release))
 

@@ -144,5 +144,4 @@ def whole(text: str) -> bool:
     """Whether Enter hands the text over, or begins another line of it."""
     if not text.strip() or text.lstrip().startswith("\\"):
         return True
-    finished, begun = split(text)
-    return bool(finished) and not begun
+    return not split(text)[1]

@@ -11,7 +11,7 @@ import pytest
 import privql
 from privql.diagnostics import Diagnostic, Source
 from privql.policy.build import build_catalog
-from tests.docs.markdown import DOCS, Block, Page, pages
+from tests.docs.markdown import DOCS, ROOT, Block, Page, pages
 
 POLICY = DOCS / "example" / "policy.pql"
 
@@ -45,7 +45,7 @@ def parameters(block: Block) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-@pytest.mark.parametrize("path", pages("."), ids=lambda path: str(path.relative_to(DOCS)))
+@pytest.mark.parametrize("path", [ROOT / "README.md", *pages(".")], ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path: Path) -> None:
     page = Page(path)
     for block in page.blocks:
