@@ -7,9 +7,10 @@ a plan concludes from them. Bounds are exact rationals: of DATE in days, of TIME
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Callable, Iterable
+from functools import reduce
 
 from privql.kernel.scalars import Value, ValueType
 
@@ -53,8 +54,9 @@ class Domain:
         first, last = math.ceil(self.low / self.grid), math.floor(self.high / self.grid)
         if last - first + 1 > limit:
             return None
-        steps = [step * self.grid for step in range(first, last + 1)]
-        return tuple(int(step) if self.grid == 1 else step for step in steps)
+        if self.grid.denominator == 1:
+            return tuple(step * self.grid.numerator for step in range(first, last + 1))
+        return tuple(step * self.grid for step in range(first, last + 1))
 
     def __contains__(self, value: Value) -> bool:
         if value is None:
@@ -73,20 +75,20 @@ class Domain:
     # ---- how it combines
 
     def with_null(self, nullable: bool = True) -> Domain:
-        return replace(self, nullable=nullable)
+        return self if nullable == self.nullable else replace(self, nullable=nullable)
 
     def union(self, other: Domain) -> Domain:
         """What either may be."""
         nullable = self.nullable or other.nullable
-        if self.values is not None and other.values is not None:
-            return finite([*self.values, *other.values], nullable, _shared_grid(self.grid, other.grid))
         if self.empty:
             return other.with_null(nullable)
         if other.empty:
             return self.with_null(nullable)
+        if self.values is not None and other.values is not None:
+            return finite([*self.values, *other.values], nullable, shared_grid(self.grid, other.grid))
         low = min(self.low, other.low) if self.low is not None and other.low is not None else None
         high = max(self.high, other.high) if self.high is not None and other.high is not None else None
-        return Domain(low, high, None, nullable, _shared_grid(self.grid, other.grid))
+        return Domain(low, high, None, nullable, shared_grid(self.grid, other.grid))
 
     def within(self, low: Fraction | None, high: Fraction | None) -> Domain:
         """What is left when the value is known to lie in [low, high], and so not to be NULL."""
@@ -112,9 +114,12 @@ class Domain:
         """Bounds moved inward to the grid."""
         if self.grid is None or self.values is not None:
             return self
-        low = math.ceil(self.low / self.grid) * self.grid if self.low is not None else None
-        high = math.floor(self.high / self.grid) * self.grid if self.high is not None else None
-        return replace(self, low=low, high=high)
+        low, high = self.low, self.high
+        if low is not None and (low.denominator != 1 or self.grid != 1):
+            low = math.ceil(low / self.grid) * self.grid
+        if high is not None and (high.denominator != 1 or self.grid != 1):
+            high = math.floor(high / self.grid) * self.grid
+        return self if low == self.low and high == self.high else replace(self, low=low, high=high)
 
     def describe(self) -> str:
         null = " or NULL" if self.nullable else ""
@@ -138,6 +143,15 @@ def finite(values: Iterable[Value], nullable: bool, grid: Fraction | None = None
     numbers = [Fraction(v) for v in ordered if isinstance(v, (int, float, Fraction)) and not isinstance(v, bool)]
     low, high = (min(numbers), max(numbers)) if numbers else (None, None)
     return Domain(low, high, ordered, nullable, grid)
+
+
+def union_of(domains: Sequence[Domain]) -> Domain:
+    """What any of several may be."""
+    if all(d.values is not None for d in domains):
+        grids = [d.grid for d in domains if not d.empty]
+        grid = reduce(shared_grid, grids) if grids else None
+        return finite([v for d in domains for v in d.values or ()], any(d.nullable for d in domains), grid)
+    return reduce(Domain.union, domains)
 
 
 def interval(low: Fraction | int | None, high: Fraction | int | None, nullable: bool, grid: Fraction | None) -> Domain:
@@ -167,6 +181,15 @@ def grid_of(type: ValueType) -> Fraction | None:
             return None
 
 
+def shared_grid(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    """The coarsest grid that holds both, when both lie on one."""
+    if a is None or b is None:
+        return None
+    if a.denominator == b.denominator:
+        return a if a == b else Fraction(math.gcd(a.numerator, b.numerator), a.denominator)
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+
+
 def number_text(value: Fraction) -> str:
     """A rational as a person writes it: a decimal where that is exact and short, else n/d."""
     if value.denominator == 1:
@@ -181,6 +204,8 @@ def number_text(value: Fraction) -> str:
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     digits = scale + max(twos, fives)
+    if rest == 1 and digits > 18 and abs(value) < 2**1000 and Fraction(float(value)) == value:
+        return repr(float(value))  # a FLOAT, as short as tells it from all others
     if rest != 1 or digits > 18:
         return f"{value.numerator}/{value.denominator}"
     scaled = abs(value.numerator) * 10**digits // value.denominator
@@ -190,13 +215,6 @@ def number_text(value: Fraction) -> str:
 
 def _order(value: Value) -> tuple[int, object]:
     return (1, value) if isinstance(value, str) else (0, value)
-
-
-def _shared_grid(a: Fraction | None, b: Fraction | None) -> Fraction | None:
-    """The coarsest grid that holds both, when both lie on one."""
-    if a is None or b is None:
-        return None
-    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
 
 
 def _literal(value: Value) -> str:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from privql.functions.scalar import calendar
+from privql.functions.scalar import calendar, ranges
 from privql.functions.scalar.declare import (
     Constants,
     Resolved,
     ScalarFunction,
     Types,
     Typing,
-    anything_or_null,
     as_decimal,
     const,
     example,
     numeric,
     padded,
-    strict,
     wide,
 )
 from privql.functions.scalar.numbers import double, exact
@@ -83,25 +80,15 @@ def _sum(op: str) -> Typing:
     return typing
 
 
-def moved(kind: str, start: int, interval: tuple[int, int, int], sign: int) -> int | None:
-    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the calendar."""
-    months, days, micros = interval
-    day, clock = (start, 0) if kind == "DATE" else divmod(start, calendar.DAY)
-    later = calendar.add_months(day, sign * months)
-    if later is None:
-        return None
-    return calendar.time_or_null((later + sign * days) * calendar.DAY + clock + sign * micros)
-
-
 def _added(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     left, right = values
     match types[0].kind, types[1].kind:
         case ("FLOAT", _):
             return double(left + right)
         case ("DATE" | "TIMESTAMP" as kind, "INTERVAL"):
-            return moved(kind, left, right, 1)
+            return calendar.moved(kind, left, right, 1)
         case ("INTERVAL", kind):
-            return moved(kind, right, left, 1)
+            return calendar.moved(kind, right, left, 1)
         case ("DATE", _) | (_, "DATE"):
             return calendar.date_or_null(left + right)
         case _:
@@ -114,7 +101,7 @@ def _subtracted(types: Types, result: ValueType, values: tuple[Any, ...]) -> Val
         case ("FLOAT", _):
             return double(left - right)
         case ("DATE" | "TIMESTAMP" as kind, "INTERVAL"):
-            return moved(kind, left, right, -1)
+            return calendar.moved(kind, left, right, -1)
         case ("DATE", "INT"):
             return calendar.date_or_null(left - right)
         case _:
@@ -135,9 +122,9 @@ def _divided(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     return None if right == 0 else double(left / right)
 
 
-def quotient(left: int | Fraction, right: int | Fraction) -> int:
+def quotient(left: Any, right: Any) -> int:
     """Truncated toward zero."""
-    size = math.floor(abs(left) / Fraction(abs(right)))
+    size: int = abs(left) // abs(right)
     return -size if (left < 0) != (right < 0) else size
 
 
@@ -179,7 +166,7 @@ _NUMERIC_SUM = ("INT, INT -> INT", "DECIMAL(p,s), DECIMAL(q,t) -> DECIMAL", "FLO
 FUNCTIONS = (
     ScalarFunction(
         "neg", (), "operator", ("INT -> INT", "DECIMAL(p,s) -> DECIMAL(p,s)", "FLOAT -> FLOAT"), _negation,
-        strict(_negated), anything_or_null,
+        _negated, ranges.negated,
         "`-x`. NULL for the least INT, whose negative does not fit.",
         example("-(5)", 5, gives=-5),
     ),
@@ -187,7 +174,7 @@ FUNCTIONS = (
         "add", (), "operator",
         (*_NUMERIC_SUM, "DATE, INT -> DATE", "INT, DATE -> DATE", "DATE, INTERVAL -> TIMESTAMP",
          "TIMESTAMP, INTERVAL -> TIMESTAMP", "INTERVAL, DATE -> TIMESTAMP", "INTERVAL, TIMESTAMP -> TIMESTAMP"),
-        _sum("add"), strict(_added), anything_or_null,
+        _sum("add"), _added, ranges.added,
         "`x + y`. INT beyond 64 bits, DECIMAL beyond 38 digits, FLOAT beyond its range and dates beyond the calendar"
         " are NULL. DECIMAL(p,s) + DECIMAL(q,t) has max(s,t) digits behind the point and one more before it. Months are"
         " added first, to the month's end where the day does not exist; then days and time.",
@@ -197,30 +184,30 @@ FUNCTIONS = (
         "sub", (), "operator",
         (*_NUMERIC_SUM, "DATE, DATE -> INT", "DATE, INT -> DATE", "DATE, INTERVAL -> TIMESTAMP",
          "TIMESTAMP, INTERVAL -> TIMESTAMP"),
-        _sum("sub"), strict(_subtracted), anything_or_null,
+        _sum("sub"), _subtracted, ranges.subtracted,
         "`x - y`, typed as `x + y`. A difference of dates is in days.",
         example("DATE '2024-03-01' - DATE '2024-02-01'", const(19783, DATE), const(19754, DATE), gives=29),
     ),
     ScalarFunction(
-        "mul", (), "operator", _NUMERIC_SUM, _numbers("mul", _product_type), strict(_multiplied), anything_or_null,
+        "mul", (), "operator", _NUMERIC_SUM, _numbers("mul", _product_type), _multiplied, ranges.multiplied,
         "`x * y`. DECIMAL(p,s) * DECIMAL(q,t) is DECIMAL(p+q,s+t), at most 38 digits; with s+t over 38 it is refused."
         " NULL where the result does not fit.",
         example("1.5 * 3", Fraction(3, 2), 3, gives=Fraction(9, 2)),
     ),
     ScalarFunction(
-        "div", (), "operator", ("FLOAT, FLOAT -> FLOAT", "INT, INT -> INT (as `//`)"), _division, strict(_divided),
-        anything_or_null,
+        "div", (), "operator", ("FLOAT, FLOAT -> FLOAT", "INT, INT -> INT (as `//`)"), _division, _divided,
+        ranges.divided,
         "`x / y`. Of two INT it is `//`; with a DECIMAL or a FLOAT it is a FLOAT. NULL if y is 0.",
         example("1.5 / 2", Fraction(3, 2), 2, gives=0.75),
     ),
     ScalarFunction(
-        "int_div", ("DIV",), "operator", ("INT, INT -> INT",), _whole_division, strict(_int_divided), anything_or_null,
+        "int_div", (), "operator", ("INT, INT -> INT",), _whole_division, _int_divided, ranges.int_divided,
         "`x // y`, truncated toward zero. NULL if y is 0.",
         example("-7 // 2", -7, 2, gives=-3),
     ),
     ScalarFunction(
         "mod", ("MOD",), "function", ("INT, INT -> INT", "DECIMAL(p,s), DECIMAL(p,s) -> DECIMAL(p,s)"), _modulus,
-        strict(_remainder), anything_or_null,
+        _remainder, ranges.remainder,
         "`x % y`, the remainder of the division truncated toward zero: it has the sign of x. NULL if y is 0.",
         example("-7 % 3", -7, 3, gives=-1),
     ),

@@ -8,9 +8,10 @@ from __future__ import annotations
 import datetime
 import re
 
+from privql.domains.arithmetic import DAY as DAY  # microseconds
+from privql.domains.arithmetic import FIRST_DATE, LAST_DATE
+
 EPOCH = datetime.date(1970, 1, 1).toordinal()
-DAY = 86_400_000_000  # microseconds
-FIRST_DATE, LAST_DATE = 1 - EPOCH, datetime.date.max.toordinal() - EPOCH
 FIRST_TIME, LAST_TIME = FIRST_DATE * DAY, LAST_DATE * DAY + DAY - 1
 
 DATE_FIELDS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "ISOYEAR", "EPOCH")
@@ -46,6 +47,16 @@ def add_months(day: int, months: int) -> int | None:
     if not 1 <= year <= 9999:
         return None
     return day_of(datetime.date(year, month, min(date.day, days_in(year, month))))
+
+
+def moved(kind: str, start: int, interval: tuple[int, int, int], sign: int) -> int | None:
+    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the """
+    months, days, micros = interval
+    day, clock = (start, 0) if kind == "DATE" else divmod(start, DAY)
+    later = add_months(day, sign * months)
+    if later is None:
+        return None
+    return time_or_null((later + sign * days) * DAY + clock + sign * micros)
 
 
 def days_in(year: int, month: int) -> int:

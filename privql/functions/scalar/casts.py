@@ -13,7 +13,6 @@ from privql.functions.scalar.declare import (
     Types,
     anything_or_null,
     example,
-    strict,
 )
 from privql.functions.scalar.numbers import (
     decimal_value,
@@ -132,14 +131,14 @@ FUNCTIONS = (
     ScalarFunction(
         "cast", (), "operator",
         tuple(f"{', '.join(sorted(sources))} -> {target}" for target, sources in _SOURCES.items()), _no_target,
-        strict(_cast), anything_or_null,
+        _cast, anything_or_null,
         "`CAST(x AS type)` or `x::type`; what does not convert is NULL. Numbers round, a half away from zero (a FLOAT"
         " becomes a DECIMAL(p,s) by rounding x * 10^s). Text is a number if it is `[+-]digits[.digits][e[+-]digits]`"
         " with spaces around (INT and DECIMAL: at most 400 digits and three of exponent), a BOOL if it is true, t,"
         " yes, y, on, 1 or false, f, no, n, off, 0 in any case, a DATE if `YYYY-MM-DD`, a TIMESTAMP if `YYYY-MM-DD`,"
         " `YYYY-MM-DD HH:MM`, `…:SS` or `…:SS.ffffff` (T may stand for the space). DECIMAL(p,s) is written with s"
-        " digits behind the point, TIMESTAMP as `YYYY-MM-DD HH:MM:SS` with a fraction where there is one. A FLOAT has no one"
-        " spelling: cast it to DECIMAL first.",
+        " digits behind the point, TIMESTAMP as `YYYY-MM-DD HH:MM:SS` with a fraction where there is one. A FLOAT has"
+        " no one spelling: cast it to DECIMAL first.",
         example("CAST('2.5' AS INT)", "2.5", gives=3),
     ),
 )  # fmt: skip

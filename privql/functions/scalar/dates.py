@@ -15,7 +15,6 @@ from privql.functions.scalar.declare import (
     const,
     example,
     padded,
-    strict,
 )
 from privql.kernel.scalars import DATE, INT, TEXT, TIMESTAMP, Value, ValueType, decimal
 
@@ -96,15 +95,15 @@ FUNCTIONS = (
         "extract", ("EXTRACT", "DATE_PART"), "function",
         ("TEXT, DATE -> INT", "TEXT, TIMESTAMP -> INT", "TEXT, TIMESTAMP -> DECIMAL(8,6) (SECOND)",
          "TEXT, TIMESTAMP -> DECIMAL(18,6) (EPOCH)"),
-        _extraction, strict(_field), anything_or_null,
+        _extraction, _field, anything_or_null,
         "`EXTRACT(field FROM x)`. Of a DATE or a TIMESTAMP: YEAR, QUARTER, MONTH, WEEK (of ISO 8601), DAY, DOW (Sunday"
-        " is 0), ISODOW (Sunday is 7), DOY, ISOYEAR and EPOCH (seconds since 1970). Of a TIMESTAMP also HOUR, MINUTE and"
-        " SECOND. SECOND and EPOCH of a TIMESTAMP keep the fraction.",
+        " is 0), ISODOW (Sunday is 7), DOY, ISOYEAR and EPOCH (seconds since 1970). Of a TIMESTAMP also HOUR, MINUTE"
+        " and SECOND. SECOND and EPOCH of a TIMESTAMP keep the fraction.",
         example("EXTRACT(DOY FROM DATE '2024-02-29')", "DOY", _LEAP_DAY, gives=60), constant_args=(0,),
     ),
     ScalarFunction(
         "date_trunc", ("DATE_TRUNC",), "function", ("TEXT, DATE -> DATE", "TEXT, TIMESTAMP -> TIMESTAMP"), _truncation,
-        strict(_start), anything_or_null,
+        _start, anything_or_null,
         "The start of the YEAR, QUARTER, MONTH, WEEK (Monday) or DAY, of a TIMESTAMP also of the HOUR, MINUTE or"
         " SECOND. A DATE stays a DATE.",
         example("DATE_TRUNC('MONTH', DATE '2024-02-29')", "MONTH", _LEAP_DAY, gives=19754), constant_args=(0,),

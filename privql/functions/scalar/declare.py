@@ -32,7 +32,7 @@ Typing = Callable[[Types, Constants], "Resolved | None"]
 Meaning = Callable[[Types, ValueType, tuple[Any, ...]], Value]
 DomainRule = Callable[[Types, ValueType, tuple[Domain, ...]], Domain]
 
-LISTED = 4096  # combinations of listed arguments mapped one by one
+LISTED = 4096  # combinations of two listed arguments mapped one by one
 SMALL = 256  # members of an interval listed where a rule gains by it
 
 
@@ -64,6 +64,7 @@ class ScalarFunction:
     doc: str
     example: Example
     constant_args: tuple[int, ...] = ()  # arguments that must be constants
+    strict: bool = True  # NULL if any argument is; meaning and domain rule then need not speak of NULL arguments
     lists: bool = True  # listed arguments are mapped one by one before the domain rule is asked
 
 
@@ -159,29 +160,16 @@ def alike(op: str, arity: range, result: ValueType | None = None) -> Typing:
 
 
 def plain(function: Callable[..., Value]) -> Meaning:
-    """A meaning that no type changes; NULL wherever an argument is."""
-
-    def meaning(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
-        return None if None in values else function(*values)
-
-    return meaning
-
-
-def strict(function: Meaning) -> Meaning:
-    """NULL wherever an argument is."""
-
-    def meaning(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
-        return None if None in values else function(types, result, values)
-
-    return meaning
+    """A meaning that no type changes."""
+    return lambda types, result, values: function(*values)
 
 
 # ---- domains
 
 
 def anything(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    """All of the result's type; NULL only if an argument may be."""
-    return whole(result, any(a.nullable for a in args))
+    """All of the result's type, never NULL of itself."""
+    return whole(result, False)
 
 
 def anything_or_null(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:

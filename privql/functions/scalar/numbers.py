@@ -53,8 +53,14 @@ def half_away(value: Fraction | float) -> int:
     return -size if exact_value < 0 else size
 
 
-def toward_zero(value: Fraction | float) -> int:
-    return math.trunc(value)
+def rounded_double(value: float, places: int) -> float | None:
+    """Scaled by a power of ten, rounded and scaled back, each step in IEEE arithmetic."""
+    power = float(10 ** abs(places))
+    scaled = value * power if places >= 0 else value / power
+    if not math.isfinite(scaled):
+        return value
+    nearest = float(half_away(scaled))
+    return double(nearest / power if places >= 0 else nearest * power)
 
 
 def quantised(value: float) -> float | None:

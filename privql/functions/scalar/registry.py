@@ -67,7 +67,13 @@ def infer(op: str, arg_types: Types, result: ValueType, args: tuple[Domain, ...]
         listed = _listed(declared, arg_types, result, args)
         if listed is not None:
             return listed
-    return declared.domain(arg_types, result, args)
+    if not declared.strict:
+        return declared.domain(arg_types, result, args)
+    nullable = any(arg.nullable for arg in args)
+    if any(arg.empty for arg in args):
+        return finite((), nullable, grid_of(result))
+    inferred = declared.domain(arg_types, result, args)
+    return inferred.with_null() if nullable else inferred
 
 
 def _listed(declared: ScalarFunction, arg_types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain | None:
@@ -77,16 +83,20 @@ def _listed(declared: ScalarFunction, arg_types: Types, result: ValueType, args:
         if arg.values is None:
             return None
         choices.append((*arg.values, None) if arg.nullable else arg.values)
-    if prod(map(len, choices)) > LISTED:
+    if prod(map(len, choices)) * len(choices) > 2 * LISTED:
         return None
     exact = [tuple(canonical(v, t) for v in some) for t, some in zip(arg_types, choices, strict=True)]
-    results = {declared.meaning(arg_types, result, values) for values in product(*exact)}
+    results = {_meaning(declared, arg_types, result, values) for values in product(*exact)}
     return finite(results, None in results, grid_of(result))
 
 
 def evaluate(op: str, arg_types: Types, result: ValueType, values: tuple[Value, ...]) -> Value:
     """The value of an operation on values of exactly its argument types."""
-    return _BY_OP[op].meaning(arg_types, result, values)
+    return _meaning(_BY_OP[op], arg_types, result, values)
+
+
+def _meaning(declared: ScalarFunction, arg_types: Types, result: ValueType, values: tuple[Value, ...]) -> Value:
+    return None if declared.strict and None in values else declared.meaning(arg_types, result, values)
 
 
 def evaluate_term(term: Scalar, row: Mapping[str, Value]) -> Value:

@@ -6,21 +6,20 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from privql.functions.scalar import ranges
 from privql.functions.scalar.declare import (
     Constants,
     Resolved,
     ScalarFunction,
     Types,
     Typing,
-    anything_or_null,
     example,
     numeric,
     padded,
     plain,
-    strict,
     wide,
 )
-from privql.functions.scalar.numbers import double, exact, half_away, toward_zero
+from privql.functions.scalar.numbers import exact, half_away, rounded_double
 from privql.kernel.scalars import FLOAT, INT, Value, ValueType
 
 MOST_PLACES = 22  # 10^22 is the last power of ten that a double holds exactly
@@ -65,16 +64,6 @@ def _rounding(types: Types, constants: Constants) -> Resolved | None:
     return Resolved("round", (shared, INT), _rounded_type(shared, places))
 
 
-def rounded_double(value: float, places: int) -> float | None:
-    """Scaled by a power of ten, rounded and scaled back, each step in IEEE arithmetic."""
-    power = float(10 ** abs(places))
-    scaled = value * power if places >= 0 else value / power
-    if not math.isfinite(scaled):
-        return value
-    nearest = float(half_away(scaled))
-    return double(nearest / power if places >= 0 else nearest * power)
-
-
 def _rounded(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     value, places = values if len(values) == 2 else (values[0], 0)
     if abs(places) > MOST_PLACES:
@@ -90,7 +79,7 @@ def _in_type(function: Any) -> Any:
         whole = function(values[0])
         return float(whole) if result == FLOAT else exact(whole, result)
 
-    return strict(meaning)
+    return meaning
 
 
 def _sign(value: int | float | Fraction) -> int:
@@ -102,35 +91,36 @@ _WHOLE = ("INT -> INT", "DECIMAL(p,s) -> DECIMAL(p-s+1,0)", "FLOAT -> FLOAT")
 
 FUNCTIONS = (
     ScalarFunction(
-        "abs", ("ABS",), "function", _SAME, _one_number("abs"), _in_type(abs), anything_or_null,
+        "abs", ("ABS",), "function", _SAME, _one_number("abs"), _in_type(abs), ranges.absolute,
         "The size of a number. NULL for the least INT.",
         example("ABS(-3)", -3, gives=3),
     ),
     ScalarFunction(
         "sign", ("SIGN",), "function", ("INT -> INT", "DECIMAL(p,s) -> INT", "FLOAT -> INT"), _one_number("sign", INT),
-        plain(_sign), anything_or_null,
+        plain(_sign), ranges.sign,
         "-1, 0 or 1.",
         example("SIGN(-2.5)", Fraction(-5, 2), gives=-1),
     ),
     ScalarFunction(
-        "floor", ("FLOOR",), "function", _WHOLE, _whole("floor"), _in_type(math.floor), anything_or_null,
+        "floor", ("FLOOR",), "function", _WHOLE, _whole("floor"), _in_type(math.floor), ranges.to_whole(math.floor),
         "The greatest whole number not above x.",
         example("FLOOR(-2.5)", Fraction(-5, 2), gives=Fraction(-3)),
     ),
     ScalarFunction(
-        "ceil", ("CEIL", "CEILING"), "function", _WHOLE, _whole("ceil"), _in_type(math.ceil), anything_or_null,
+        "ceil", ("CEIL", "CEILING"), "function", _WHOLE, _whole("ceil"), _in_type(math.ceil),
+        ranges.to_whole(math.ceil),
         "The least whole number not below x.",
         example("CEIL(2.1)", Fraction(21, 10), gives=Fraction(3)),
     ),
     ScalarFunction(
-        "trunc", ("TRUNC",), "function", _WHOLE, _whole("trunc"), _in_type(toward_zero), anything_or_null,
+        "trunc", ("TRUNC",), "function", _WHOLE, _whole("trunc"), _in_type(math.trunc), ranges.to_whole(math.trunc),
         "x without its fraction: rounded toward zero.",
         example("TRUNC(-2.5)", Fraction(-5, 2), gives=Fraction(-2)),
     ),
     ScalarFunction(
         "round", ("ROUND",), "function",
         (*_WHOLE, "INT, INT -> INT", "DECIMAL(p,s), INT -> DECIMAL(p-s+1+n,n)", "FLOAT, INT -> FLOAT"), _rounding,
-        strict(_rounded), anything_or_null,
+        _rounded, ranges.rounded,
         "The nearest whole number, or with `n` the nearest multiple of 10^-n; a half goes away from zero. `n` is a"
         f" constant from -{MOST_PLACES} to {MOST_PLACES}. Of a FLOAT, x * 10^n is rounded and divided by 10^n again.",
         example("ROUND(-2.345, 2)", Fraction(-2345, 1000), 2, gives=Fraction(-235, 100)), constant_args=(1,),
