@@ -1,5 +1,25 @@
 """Value types' domains: intervals, finite sets and grids, and how they combine."""
 
-from privql.domains.domain import ORDERED, Domain, finite, grid_of, interval, number_text, whole
+from privql.domains.domain import (
+    ORDERED,
+    Domain,
+    finite,
+    grid_of,
+    interval,
+    number_text,
+    shared_grid,
+    union_of,
+    whole,
+)
 
-__all__ = ["ORDERED", "Domain", "finite", "grid_of", "interval", "number_text", "whole"]
+__all__ = [
+    "ORDERED",
+    "Domain",
+    "finite",
+    "grid_of",
+    "interval",
+    "number_text",
+    "shared_grid",
+    "union_of",
+    "whole",
+]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+from privql.domains import Domain, finite, grid_of, whole
+from privql.domains.arithmetic import DAY, Bound, fitted, limits, nearest, span
 from privql.functions.scalar import calendar
 from privql.functions.scalar.declare import (
+    SMALL,
     Constants,
     Resolved,
     ScalarFunction,
     Types,
-    anything_or_null,
     example,
+    flags,
 )
 from privql.functions.scalar.numbers import (
     decimal_value,
@@ -127,11 +131,59 @@ def _to_timestamp(value: Any, source: str) -> int | None:
             return int(value)
 
 
+# ---- domains
+
+
+def _cast_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    domain, source, target = args[0], types[0], result.kind
+    match source.kind, target:
+        case _ if source == result:
+            return domain
+        case ("TEXT", _):
+            return whole(result, True)
+        case (_, "TEXT"):
+            members = domain.members(SMALL)
+            return whole(result, False) if members is None else finite([_to_text(m, source) for m in members], False)
+        case (_, "BOOL"):
+            return flags(domain.low != 0 or domain.high != 0, 0 in domain, False)
+        case (_, "FLOAT"):
+            return fitted(result, span(domain), domain.grid)
+        case (_, "TIMESTAMP"):
+            low, high = span(domain)
+            return fitted(result, (low * DAY, high * DAY), (domain.grid or 1) * Fraction(DAY))
+        case (_, "DATE"):
+            low, high = (end if isinstance(end, float) else end // DAY for end in span(domain))
+            days = Fraction(domain.grid or 1, DAY)
+            return fitted(result, (low, high), days if days.denominator == 1 else None)
+        case _:
+            return _rounded_domain(source, result, domain)
+
+
+def _rounded_domain(source: ValueType, result: ValueType, domain: Domain) -> Domain:
+    """INT or DECIMAL: rounding keeps the order of numbers; what does not fit is NULL."""
+    low, high = (_rounded_end(source, result.scale, end) for end in span(domain))
+    grid = grid_of(result)
+    kept = domain.grid if domain.grid and grid and (domain.grid / grid).denominator == 1 else grid
+    if source.kind != "FLOAT":  # an open end stands for no more than the source's type holds
+        least, most = (_rounded_end(source, result.scale, end) for end in limits(source))
+        fits = limits(result)[0] <= max(low, least) and min(high, most) <= limits(result)[1]
+        return fitted(result, (low, high), kept).with_null(not fits)
+    return fitted(result, (low, high), kept, overflow=True)
+
+
+def _rounded_end(source: ValueType, scale: int, end: Bound) -> Bound:
+    if source.kind == "FLOAT":
+        near = nearest(end)
+        scaled = float(near) * float(10**scale)
+        return scaled if math.isinf(scaled) else Fraction(half_away(scaled), 10**scale)
+    return end if isinstance(end, float) else Fraction(half_away(Fraction(end) * 10**scale), 10**scale)
+
+
 FUNCTIONS = (
     ScalarFunction(
         "cast", (), "operator",
         tuple(f"{', '.join(sorted(sources))} -> {target}" for target, sources in _SOURCES.items()), _no_target,
-        _cast, anything_or_null,
+        _cast, _cast_domain,
         "`CAST(x AS type)` or `x::type`; what does not convert is NULL. Numbers round, a half away from zero (a FLOAT"
         " becomes a DECIMAL(p,s) by rounding x * 10^s). Text is a number if it is `[+-]digits[.digits][e[+-]digits]`"
         " with spaces around (INT and DECIMAL: at most 400 digits and three of exponent), a BOOL if it is true, t,"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from privql.functions.scalar.comparison import MANY
+from privql.domains import Domain, union_of
+from privql.functions.scalar.comparison import MANY, may_equal
 from privql.functions.scalar.declare import (
     Constants,
+    DomainRule,
     Resolved,
     ScalarFunction,
     Types,
     Typing,
     alike,
-    anything_or_null,
     common,
     example,
+    flags,
     padded,
     plain,
 )
@@ -69,42 +71,90 @@ def _unless_equal(types: Types, result: ValueType, values: tuple[Any, ...]) -> V
     return None if other is not None and value == other else value
 
 
+# ---- domains
+
+
+def _may(flag: Domain, value: bool) -> bool:
+    return flag.values is None or value in flag.values
+
+
+def _connected(deciding: bool) -> DomainRule:
+    """AND is decided by a FALSE, OR by a TRUE; a NULL shows where nothing decides."""
+
+    def rule(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+        decided = any(_may(a, deciding) for a in args)
+        otherwise = all(_may(a, not deciding) for a in args)
+        unsure = any(a.nullable for a in args) and all(a.nullable or _may(a, not deciding) for a in args)
+        return flags(decided if deciding else otherwise, otherwise if deciding else decided, unsure)
+
+    return rule
+
+
+def _negation(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    return flags(_may(args[0], False), _may(args[0], True), False)
+
+
+def _branches(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    """The values of the branches that may be taken."""
+    taken: list[Domain] = []
+    for condition, value in zip(args[:-1:2], args[1::2], strict=True):
+        if _may(condition, True):
+            taken.append(value)
+        if condition.values == (True,) and not condition.nullable:
+            return union_of(taken)
+    return union_of([*taken, args[-1]])
+
+
+def _first_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    taken: list[Domain] = []
+    for arg in args:
+        taken.append(arg)
+        if not arg.nullable:
+            break
+    return union_of(taken).with_null(taken[-1].nullable)
+
+
+def _unless_equal_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    value, other = args
+    return value.with_null(value.nullable or may_equal(value, other))
+
+
 FUNCTIONS = (
     ScalarFunction(
-        "and", (), "operator", ("BOOL, … -> BOOL",), _flags("and", MANY), _all, anything_or_null,
+        "and", (), "operator", ("BOOL, … -> BOOL",), _flags("and", MANY), _all, _connected(False),
         "`x AND y`: FALSE if one is FALSE, else NULL if one is NULL, else TRUE.",
-        example("NULL AND FALSE", None, False, gives=False),
+        example("NULL AND FALSE", None, False, gives=False), strict=False, lists=False,
     ),
     ScalarFunction(
-        "or", (), "operator", ("BOOL, … -> BOOL",), _flags("or", MANY), _any, anything_or_null,
+        "or", (), "operator", ("BOOL, … -> BOOL",), _flags("or", MANY), _any, _connected(True),
         "`x OR y`: TRUE if one is TRUE, else NULL if one is NULL, else FALSE.",
-        example("NULL OR TRUE", None, True, gives=True),
+        example("NULL OR TRUE", None, True, gives=True), strict=False, lists=False,
     ),
     ScalarFunction(
-        "not", (), "operator", ("BOOL -> BOOL",), _flags("not", range(1, 2)), plain(lambda v: not v), anything_or_null,
+        "not", (), "operator", ("BOOL -> BOOL",), _flags("not", range(1, 2)), plain(lambda v: not v), _negation,
         "`NOT x`. NULL stays NULL.",
         example("NOT TRUE", True, gives=False),
     ),
     ScalarFunction(
-        "case", (), "operator", ("BOOL, T, …, T -> T",), _case_typing, _chosen, anything_or_null,
+        "case", (), "operator", ("BOOL, T, …, T -> T",), _case_typing, _chosen, _branches,
         "`CASE WHEN c1 THEN v1 … ELSE v END`: the value of the first condition that is TRUE, else the last argument.",
-        example("CASE WHEN 2 > 3 THEN 'a' ELSE 'b' END", False, "a", "b", gives="b"),
+        example("CASE WHEN 2 > 3 THEN 'a' ELSE 'b' END", False, "a", "b", gives="b"), strict=False, lists=False,
     ),
     ScalarFunction(
-        "if", ("IF", "IIF"), "function", ("BOOL, T, T -> T (as `CASE`)",), _if_typing, _chosen, anything_or_null,
+        "if", ("IF", "IIF"), "function", ("BOOL, T, T -> T (as `CASE`)",), _if_typing, _chosen, _branches,
         "`IF(c, x, y)` is `CASE WHEN c THEN x ELSE y END`.",
-        example("IF(2 < 3, 'a', 'b')", True, "a", "b", gives="a"),
+        example("IF(2 < 3, 'a', 'b')", True, "a", "b", gives="a"), strict=False, lists=False,
     ),
     ScalarFunction(
         "coalesce", ("COALESCE", "IFNULL"), "function", ("T, … -> T",), alike("coalesce", MANY), _first,
-        anything_or_null,
+        _first_domain,
         "The first argument that is not NULL.",
-        example("COALESCE(NULL, 2)", None, 2, gives=2),
+        example("COALESCE(NULL, 2)", None, 2, gives=2), strict=False, lists=False,
     ),
     ScalarFunction(
         "nullif", ("NULLIF",), "function", ("T, T -> T",), alike("nullif", range(2, 3)), _unless_equal,
-        anything_or_null,
+        _unless_equal_domain,
         "NULL if both are equal, else the first.",
-        example("NULLIF(0, 0)", 0, 0, gives=None),
+        example("NULLIF(0, 0)", 0, 0, gives=None), strict=False,
     ),
 )  # fmt: skip

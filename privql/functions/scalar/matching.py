@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from privql.domains import Domain, whole
 from privql.functions.scalar.declare import (
     Constants,
     Resolved,
     ScalarFunction,
     Types,
     Typing,
-    anything_or_null,
+    anything,
     example,
     fixed,
     padded,
     plain,
 )
-from privql.functions.scalar.text import ascii_lower
-from privql.kernel.scalars import BOOL, INT, TEXT
+from privql.functions.scalar.text import ascii_lower, not_negative
+from privql.kernel.scalars import BOOL, INT, TEXT, ValueType
 
 _ANY_RUN, _ANY_ONE = object(), object()
 
@@ -80,6 +81,13 @@ def _pattern(op: str) -> Typing:
     return typing
 
 
+def _match_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    """NULL only for patterns that `resolve` refuses when it is told them."""
+    pattern, escape = args[1].values, args[2].values if len(args) == 3 else ("\\",)
+    known = pattern is not None and escape is not None and all(map(_escape_allowed, escape))
+    return whole(result, not known or any(_parts(str(p), str(e)) is None for p in pattern or () for e in escape or ()))
+
+
 _MATCH = ("TEXT, TEXT -> BOOL", "TEXT, TEXT, TEXT -> BOOL")
 
 
@@ -89,38 +97,38 @@ def _two_texts(op: str) -> Typing:
 
 FUNCTIONS = (
     ScalarFunction(
-        "like", (), "operator", _MATCH, _pattern("like"), plain(like), anything_or_null,
+        "like", (), "operator", _MATCH, _pattern("like"), plain(like), _match_domain,
         "`x LIKE pattern [ESCAPE c]`: `%` is any run of characters, `_` any one, `\\` (or c) takes the next as it is."
         " Pattern and escape are constants; an escape is one character, no letter, `%` or `_`, and not the last of the"
         " pattern.",
         example("'50%' LIKE '5_\\%'", "50%", "5_\\%", gives=True), constant_args=(1, 2),
     ),
     ScalarFunction(
-        "ilike", (), "operator", _MATCH, _pattern("ilike"), plain(_ilike), anything_or_null,
+        "ilike", (), "operator", _MATCH, _pattern("ilike"), plain(_ilike), _match_domain,
         "`x ILIKE pattern [ESCAPE c]`: LIKE that takes the letters A to Z for a to z.",
         example("'Abc' ILIKE 'aB%'", "Abc", "aB%", gives=True), constant_args=(1, 2),
     ),
     ScalarFunction(
         "position", ("POSITION",), "function", ("TEXT, TEXT -> INT",), fixed("position", ((TEXT, TEXT), INT)),
-        plain(lambda needle, text: text.find(needle) + 1), anything_or_null,
+        plain(lambda needle, text: text.find(needle) + 1), not_negative,
         "`POSITION(needle IN x)`: where it first occurs, counted from 1; 0 if nowhere, 1 for an empty needle.",
         example("POSITION('na' IN 'banana')", "na", "banana", gives=3),
     ),
     ScalarFunction(
         "starts_with", ("STARTS_WITH",), "function", ("TEXT, TEXT -> BOOL",), _two_texts("starts_with"),
-        plain(str.startswith), anything_or_null,
+        plain(str.startswith), anything,
         "Whether x begins with the second text.",
         example("STARTS_WITH('banana', 'ba')", "banana", "ba", gives=True),
     ),
     ScalarFunction(
         "ends_with", ("ENDS_WITH",), "function", ("TEXT, TEXT -> BOOL",), _two_texts("ends_with"), plain(str.endswith),
-        anything_or_null,
+        anything,
         "Whether x ends with the second text.",
         example("ENDS_WITH('banana', 'nan')", "banana", "nan", gives=False),
     ),
     ScalarFunction(
         "contains", ("CONTAINS",), "function", ("TEXT, TEXT -> BOOL",), _two_texts("contains"),
-        plain(lambda text, needle: needle in text), anything_or_null,
+        plain(lambda text, needle: needle in text), anything,
         "Whether the second text occurs in x.",
         example("CONTAINS('banana', 'nan')", "banana", "nan", gives=True),
     ),

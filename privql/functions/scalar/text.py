@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from privql.domains import Domain, grid_of, interval, whole
 from privql.functions.scalar.declare import (
     Constants,
     Resolved,
     ScalarFunction,
     Types,
     Typing,
+    anything,
     anything_or_null,
     example,
     fixed,
     padded,
     plain,
 )
-from privql.kernel.scalars import INT, TEXT
+from privql.kernel.scalars import INT, TEXT, ValueType
 
 LONGEST = 2**20  # code points that || and REPLACE may make
 
@@ -75,6 +77,14 @@ def _trimming(op: str) -> Typing:
     return typing
 
 
+def not_negative(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    return interval(0, None, False, grid_of(result))
+
+
+def _substring_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    return whole(result, len(args) == 3 and (args[2].low is None or args[2].low < 0))
+
+
 _TRIMMED = ("TEXT -> TEXT", "TEXT, TEXT -> TEXT")
 _CHARACTERS = " With a second, constant argument: every character that occurs in it."
 
@@ -85,18 +95,18 @@ def _texts(op: str, count: int, result: Any = TEXT) -> Typing:
 
 FUNCTIONS = (
     ScalarFunction(
-        "lower", ("LOWER",), "function", ("TEXT -> TEXT",), _texts("lower", 1), plain(ascii_lower), anything_or_null,
+        "lower", ("LOWER",), "function", ("TEXT -> TEXT",), _texts("lower", 1), plain(ascii_lower), anything,
         "The letters A to Z in lower case, all else as it is.",
         example("LOWER('ABÉ')", "ABÉ", gives="abÉ"),
     ),
     ScalarFunction(
-        "upper", ("UPPER",), "function", ("TEXT -> TEXT",), _texts("upper", 1), plain(ascii_upper), anything_or_null,
+        "upper", ("UPPER",), "function", ("TEXT -> TEXT",), _texts("upper", 1), plain(ascii_upper), anything,
         "The letters a to z in upper case, all else as it is.",
         example("UPPER('straße')", "straße", gives="STRAßE"),
     ),
     ScalarFunction(
         "length", ("LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH"), "function", ("TEXT -> INT",), _texts("length", 1, INT),
-        plain(len), anything_or_null,
+        plain(len), not_negative,
         "How many code points.",
         example("LENGTH('naïve')", "naïve", gives=5),
     ),
@@ -109,38 +119,38 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "substring", ("SUBSTRING", "SUBSTR"), "function", ("TEXT, INT -> TEXT", "TEXT, INT, INT -> TEXT"),
-        fixed("substring", ((TEXT, INT), TEXT), ((TEXT, INT, INT), TEXT)), plain(_substring), anything_or_null,
+        fixed("substring", ((TEXT, INT), TEXT), ((TEXT, INT, INT), TEXT)), plain(_substring), _substring_domain,
         "`length` characters from position `start`, counted from 1; positions before the first hold nothing, as in"
         " PostgreSQL. Without a length: to the end. NULL for a negative length.",
         example("SUBSTRING('abcdef', 0, 3)", "abcdef", 0, 3, gives="ab"),
     ),
     ScalarFunction(
         "left", ("LEFT",), "function", ("TEXT, INT -> TEXT",), fixed("left", ((TEXT, INT), TEXT)), plain(_left),
-        anything_or_null,
+        anything,
         "The first n characters; for a negative n all but the last -n.",
         example("LEFT('abcdef', -2)", "abcdef", -2, gives="abcd"),
     ),
     ScalarFunction(
         "right", ("RIGHT",), "function", ("TEXT, INT -> TEXT",), fixed("right", ((TEXT, INT), TEXT)), plain(_right),
-        anything_or_null,
+        anything,
         "The last n characters; for a negative n all but the first -n.",
         example("RIGHT('abcdef', 2)", "abcdef", 2, gives="ef"),
     ),
     ScalarFunction(
         "trim", ("TRIM", "BTRIM"), "function", _TRIMMED, _trimming("trim"),
-        plain(lambda s, c=" ": s.strip(c) if c else s), anything_or_null,
+        plain(lambda s, c=" ": s.strip(c) if c else s), anything,
         "Without the spaces at both ends." + _CHARACTERS,
         example("TRIM('  ab ')", "  ab ", gives="ab"), constant_args=(1,),
     ),
     ScalarFunction(
         "ltrim", ("LTRIM",), "function", _TRIMMED, _trimming("ltrim"), plain(lambda s, c=" ": s.lstrip(c) if c else s),
-        anything_or_null,
+        anything,
         "Without the spaces at the start." + _CHARACTERS,
         example("LTRIM('xxab', 'x')", "xxab", "x", gives="ab"), constant_args=(1,),
     ),
     ScalarFunction(
         "rtrim", ("RTRIM",), "function", _TRIMMED, _trimming("rtrim"), plain(lambda s, c=" ": s.rstrip(c) if c else s),
-        anything_or_null,
+        anything,
         "Without the spaces at the end." + _CHARACTERS,
         example("RTRIM('ab  ')", "ab  ", gives="ab"), constant_args=(1,),
     ),
@@ -153,7 +163,7 @@ FUNCTIONS = (
     ),
     ScalarFunction(
         "reverse", ("REVERSE",), "function", ("TEXT -> TEXT",), _texts("reverse", 1), plain(lambda s: s[::-1]),
-        anything_or_null,
+        anything,
         "The code points in reverse order.",
         example("REVERSE('abc')", "abc", gives="cba"),
     ),
