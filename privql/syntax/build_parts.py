@@ -1,0 +1,149 @@
+"""Clauses on their way into a tree, and the privacy clause, which queries, aggregates and tables share.
+
+A rule that reads a clause makes a `Part`; the rule that owns the clause folds its parts, each at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from privql.diagnostics import Fix, Span, refuse
+from privql.syntax import ast
+
+
+class Part(NamedTuple):
+    field: str
+    value: Any
+    span: Span
+    words: str  # what the clause is called in a message
+
+
+def fold(parts: Iterable[Part]) -> dict[str, Any]:
+    """The parts by field; one that is given twice is refused."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        if part.field in found:
+            raise refuse(
+                "PQL0105",
+                f"`{part.words}` is given twice",
+                part.span,
+                help="keep one of them",
+                fixes=(Fix(part.span, ""),),
+            )
+        found[part.field] = part.value
+    return found
+
+
+def split(given: Iterable[Any]) -> tuple[list[Any], list[Part]]:
+    """Children that are trees, and children that are clauses."""
+    nodes, parts = [], []
+    for child in given:
+        if isinstance(child, Part):
+            parts.append(child)
+        else:
+            nodes.append(child)
+    return nodes, parts
+
+
+# ---------------------------------------------------------------- the privacy clause
+
+PRIVACY = frozenset({"at_most", "spend", "within", "confidence", "max_epsilon", "mechanism", "share", "bounds_auto"})
+
+
+def privacy(parts: list[Part]) -> ast.Privacy | None:
+    """The clause that these parts say together."""
+    if not parts:
+        return None
+    given = fold(parts)
+    spans = {part.field: part.span for part in parts}
+    epsilon, delta = given.get("spend", (None, None))
+    within, percent = given.get("within", (None, False))
+    if within is None:
+        for field, words in (("confidence", "AT … %"), ("max_epsilon", "MAX EPSILON")):
+            if field in given:
+                raise refuse(
+                    "PQL0108",
+                    f"`{words}` needs a `WITHIN`",
+                    spans[field],
+                    why=f"`{words}` says more about the accuracy that `WITHIN` asks for",
+                    help="write `WITHIN 20 AT 95%`, or leave it out",
+                )
+    elif epsilon is not None:
+        raise refuse(
+            "PQL0108",
+            "`SPEND EPSILON` and `WITHIN` cannot stand together",
+            max(spans["spend"], spans["within"]),
+            why="one fixes what is spent, the other the accuracy that decides what is spent",
+            help="keep one; `MAX EPSILON e` limits what a `WITHIN` may spend",
+        )
+    return ast.Privacy(
+        **given.get("at_most", {}),
+        epsilon=epsilon,
+        delta=delta,
+        within=within,
+        within_percent=percent,
+        confidence=given.get("confidence"),
+        max_epsilon=given.get("max_epsilon"),
+        mechanism=given.get("mechanism"),
+        share=given.get("share"),
+        bounds_auto="bounds_auto" in given,
+        span=parts[0].span.to(parts[-1].span),
+    )
+
+
+def at_most(span: Span, *parts: Part) -> Part:
+    return Part("at_most", fold(parts), span, "AT MOST")
+
+
+def most_rows(span: Span, amount: ast.Expr) -> Part:
+    return Part("rows", amount, span, "ROWS")
+
+
+def most_groups(span: Span, amount: ast.Expr) -> Part:
+    return Part("groups", amount, span, "GROUPS")
+
+
+def per_unit(span: Span, unit: str | None = None) -> Part:
+    return Part("per_unit", unit, span, "PER UNIT")
+
+
+def spend(span: Span, epsilon: ast.Expr, delta: ast.Expr | None = None) -> Part:
+    return Part("spend", (epsilon, delta), span, "SPEND")
+
+
+def spend_delta(span: Span, delta: ast.Expr) -> Part:
+    return Part("spend", (None, delta), span, "SPEND")
+
+
+def within(span: Span, amount: ast.Expr) -> Part:
+    return Part("within", (amount, False), span, "WITHIN")
+
+
+def within_percent(span: Span, amount: ast.Expr) -> Part:
+    return Part("within", (amount, True), span, "WITHIN")
+
+
+def confidence(span: Span, percent: ast.Expr) -> Part:
+    return Part("confidence", percent, span, "AT")
+
+
+def max_epsilon(span: Span, amount: ast.Expr) -> Part:
+    return Part("max_epsilon", amount, span, "MAX EPSILON")
+
+
+def mechanism(span: Span, name: str) -> Part:
+    return Part("mechanism", folded(name), span, "USING")
+
+
+def share(span: Span, amount: ast.Expr) -> Part:
+    return Part("share", amount, span, "SHARE")
+
+
+def bounds_auto(span: Span) -> Part:
+    return Part("bounds_auto", True, span, "BOUNDS AUTO")
+
+
+def folded(word: str) -> str:
+    """Upper case where there is one: only ASCII letters have a case."""
+    return word.upper() if word.isascii() else word

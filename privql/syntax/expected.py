@@ -1,0 +1,83 @@
+"""What could have stood where a text went wrong, in words that people use."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from privql.syntax.automaton import END, Automaton, automaton
+
+# Of many words that could follow, those that a person would rather be told.
+_FIRST = (
+    "COMMA RPAR RSQB AS SELECT FROM ON USING WHERE GROUP HAVING ORDER LIMIT SPEND WITHIN THEN WHEN ELSE END "
+    "BY EPSILON DELTA UNIT TABLE VIEW BUDGET RELEASE PERCENT AND"
+).split()
+_PAIRED = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY", "_WITHIN_GROUP": "WITHIN GROUP"}
+_CLASSES = {
+    "IDENT": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string in single quotes",
+    "PARAM": "a parameter `$name`",
+    "$END": "the end",
+}
+_SHOWN = 6
+
+
+def expected(states: list[int]) -> str:
+    """What a stack of states could read next, as `a name, `FROM` or the end`; empty if it would say nothing."""
+    machine = automaton()
+    names = machine.terminals
+    follows = {names[kind] for kind in range(len(names)) if machine.admits(states, kind)}
+    said = []
+    if follows >= {"NUMBER", "STRING", "IDENT", "CASE", "LPAR"}:
+        said.append("an expression")
+        follows -= _starts_of_expressions()
+    elif follows >= {"NUMBER", "PARAM", "LPAR"}:
+        said.append("an amount")
+        follows -= {"NUMBER", "PARAM", "LPAR"}
+    if follows >= {"OPERATOR", "COMPARISON", "SIGN"}:
+        said.append("an operator")
+        follows -= _operators()
+    if "IDENT" in follows:
+        said.append("a name")
+        follows -= {"IDENT", "QUOTED"} | _names()
+    ranked = sorted(follows, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+    said += [spelled(name) for name in ranked if name != "$END"]
+    if "$END" in follows:
+        said.insert(_SHOWN - 1, "the end")
+    shown = said[:_SHOWN]
+    if len(said) > _SHOWN:
+        return ", ".join(shown) + ", …"
+    return ", ".join(shown[:-1]) + (" or " if shown[:-1] else "") + "".join(shown[-1:])
+
+
+def spelled(terminal: str) -> str:
+    """A terminal as one writes it."""
+    if terminal in _CLASSES:
+        return _CLASSES[terminal]
+    signs = [sign for sign, name in automaton().signs.items() if name == terminal]
+    return f"`{signs[0] if signs else _PAIRED.get(terminal, terminal)}`"
+
+
+@cache
+def _starts_of_expressions() -> frozenset[str]:
+    machine = automaton()
+    start = [machine.starts["expression"]]
+    return frozenset(name for kind, name in enumerate(machine.terminals) if machine.admits(start, kind))
+
+
+@cache
+def _operators() -> frozenset[str]:
+    """What can follow a number inside an expression."""
+    machine = automaton()
+    states = [machine.starts["expression"]]
+    machine.advance(states, [machine.terminals.index("NUMBER")])
+    return frozenset(
+        name for kind, name in enumerate(machine.terminals) if kind != END and machine.admits(states, kind)
+    ) | {"DOT", "LPAR"}
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Keywords that are listed nowhere beside a name: they are names, too, and mean nothing where a name may stand."""
+    machine: Automaton = automaton()
+    return machine.keywords - machine.classes["reserved"] - {"SPEND", "WITHIN", "KEYS", "UNIT"}
