@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
+from time import monotonic, sleep
 from typing import Literal
 
 from privql.ledger.errors import LedgerError
@@ -43,6 +44,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _code(problem: BaseException) -> int:
+    """SQLite's primary result code; 0 for what did not come from SQLite itself."""
+    return int(getattr(problem, "sqlite_errorcode", 0)) & 0xFF
+
+
 class Store:
     def __init__(self, path: str | os.PathLike[str], *, create: bool, patience: float) -> None:
         text = os.fspath(path)
@@ -53,6 +59,7 @@ class Store:
         self.ledger_id = ""
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
+        self._at_work = False
         self._pid = os.getpid()
         self._file: tuple[int, int] | None = None
         with _gate:
@@ -64,16 +71,22 @@ class Store:
     def transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
         """All or nothing, and durable once it returns. Any failure rolls back and leaves no answer behind."""
         with _gate:
-            if self._connection is not None and self._connection.in_transaction:
+            if self._at_work:
                 raise LedgerError(
                     "the ledger is at work: it was called from within itself, by a signal handler perhaps"
                 )
-            with self._in_plain_words():
-                connection = self._connection or self._connect(create=False)
-                self._check_place()
-                connection.execute(f"BEGIN {kind}")
-                yield connection
-                connection.execute("COMMIT")
+            self._at_work = True
+            try:
+                with self._in_plain_words():
+                    connection = self._connection or self._connect(create=False)
+                    self._check_place()
+                    if connection.in_transaction:  # an earlier rollback failed
+                        connection.execute("ROLLBACK")
+                    connection.execute(f"BEGIN {kind}")
+                    yield connection
+                    connection.execute("COMMIT")
+            finally:
+                self._at_work = False
 
     def close(self) -> None:
         with _gate:
@@ -102,8 +115,7 @@ class Store:
             self.close()  # the next transaction starts from the file alone
 
     def _sentence(self, problem: BaseException) -> str:
-        code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-        trouble = _TROUBLE.get(code, f"cannot do this ({problem})")
+        trouble = _TROUBLE.get(_code(problem), f"cannot do this ({problem})")
         return (
             f"the ledger at `{self.path}` {trouble}; nothing has been released, "
             "and a query that was charged is not charged again when it is repeated"
@@ -112,7 +124,9 @@ class Store:
     def _connect(self, create: bool) -> sqlite3.Connection:
         connection = self._open(create)
         try:
+            connection.execute("BEGIN")  # one look: another process may be laying out the same file
             found = self._recognise(connection)
+            connection.execute("COMMIT")
             if not found and not create:
                 raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
             if not self.memory:
@@ -160,12 +174,23 @@ class Store:
         return True
 
     def _make_durable(self, connection: sqlite3.Connection) -> None:
-        (journal,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        journal = self._switch_to_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: its fsync alone does not reach the disk
         (synchronous,) = connection.execute("PRAGMA synchronous").fetchone()
         if journal != "wal" or synchronous != 2:
             raise LedgerError(f"the ledger at `{self.path}` cannot be kept durably on this file system")
+
+    def _switch_to_wal(self, connection: sqlite3.Connection) -> str:
+        """SQLite does not wait for others when it changes the mode of a new file, so this does."""
+        patience = monotonic() + self._patience
+        while True:
+            try:
+                return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+            except sqlite3.OperationalError as problem:
+                if _code(problem) != sqlite3.SQLITE_BUSY or monotonic() > patience:
+                    raise
+                sleep(0.01)
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
