@@ -1,0 +1,123 @@
+"""Every entry of every table against the law, and every rare path of a draw against exact inversion."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from itertools import accumulate, pairwise
+
+import numpy as np
+import pytest
+
+from privql.noise.inversion import BULK, certified_floors
+from privql.noise.laplace import Digit, Top, discrete_laplace
+from tests.noise.law import EXACT, TOP_WORD, Script, cdf, is_inverse, pmf, powers, scaled_floor
+
+SMALL = [Fraction(1, 10**30), Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(10), Fraction(25)]
+
+
+@pytest.mark.parametrize("scale", SMALL, ids=str)
+def test_table_is_the_running_sum_of_the_law(scale: Fraction) -> None:
+    law = Top(scale, scale)
+    fades = powers(scale, -law.first + 1)
+    none = pmf(0, scale)
+    total = cdf(law.first - 1, scale)
+    for k, entry in enumerate(certified_floors(law).tolist(), start=law.first):
+        total = EXACT.add(total, EXACT.multiply(none, fades[abs(k)]))
+        # Rounding down may carry a sum of many terms to 1 or past it, where the law only comes close.
+        assert entry == min(scaled_floor(total, 64), TOP_WORD), k
+
+
+@pytest.mark.parametrize("scale", [Fraction(30), Fraction(1000, 3), Fraction(2**70), Fraction(10**40)], ids=str)
+def test_digit_table_is_the_running_sum_of_its_law(scale: Fraction) -> None:
+    sums = list(accumulate(powers(scale, 1024), EXACT.add))
+    floors = certified_floors(Digit(scale)).tolist()
+    assert floors == [scaled_floor(EXACT.divide(part, sums[-1]), 64) for part in sums[:-1]]
+
+
+@pytest.mark.parametrize("sharpen", [ROUND_FLOOR, ROUND_CEILING])
+def test_an_entry_next_to_a_boundary_is_decided_by_more_precision(sharpen: str) -> None:
+    # q = 1/3 would make F(0) = 3/4 exactly; this scale misses it by some 10^-240, far below the first 320 bits.
+    near = Context(prec=240, rounding=sharpen).divide(Decimal(1), Context(prec=300).ln(Decimal(3)))
+    scale = Fraction(near)
+    law = Top(scale, scale)
+    assert certified_floors(law)[-law.first] == 3 * 2**62 - (1 if sharpen == ROUND_CEILING else 0)
+
+
+def test_digits_and_sign_put_together_give_the_law() -> None:
+    """Every cell of the top table with every digit, each weighed by its words: zero is counted once."""
+    scale = Fraction(700)
+    edges = [[0, *certified_floors(law).tolist(), 2**64] for law in (Top(scale, scale / 1024), Digit(scale))]
+    middles = [[(a + b) // 2 for a, b in pairwise(edge)] for edge in edges]
+    weights = [np.diff(np.array(edge, dtype=np.float64)) / 2.0**64 for edge in edges]
+    found = {}
+    for rank in np.flatnonzero(weights[0] > 1e-15).tolist():
+        words = [middles[0][rank]] * 1024 + middles[1]
+        values = discrete_laplace(scale, 1024, source=Script(words)).tolist()
+        found |= dict(zip(values, weights[0][rank] * weights[1], strict=True))
+    assert len(found) > 40 * 1024
+    none = float(pmf(0, scale))
+    fades = [none * float(fade) for fade in powers(scale, 20_000)]
+    assert all(abs(found[k] - fades[abs(k)]) < 1e-15 for k in range(-19_000, 19_000))
+    assert abs(sum(found.values()) - 1) < 1e-12
+
+
+@pytest.mark.parametrize("scale", SMALL[1:], ids=str)
+@pytest.mark.parametrize("size", [1, BULK])
+def test_draw_is_exact_inversion(scale: Fraction, size: int) -> None:
+    random = np.random.default_rng(20240229)
+    words = random.integers(0, 2**64, size=size, dtype=np.uint64).tolist()
+    drawn = discrete_laplace(scale, size, source=Script(words)).tolist()
+    assert all(is_inverse(k, [word], scale) for k, word in zip(drawn, words, strict=True))
+
+
+@pytest.mark.parametrize("size", [1, BULK])
+@pytest.mark.parametrize("k", [-40, -3, -1, 0, 1, 17, 60])
+def test_tie_is_broken_by_the_bits_that_follow(k: int, size: int) -> None:
+    scale = Fraction(10)
+    entry = scaled_floor(cdf(k, scale), 64)
+    following = scaled_floor(cdf(k, scale), 128) - (entry << 64)
+    plain = [2**63] * (size - 1)
+    for words, expected, used in (
+        ([entry, *plain, following - 8], k, 1),
+        ([entry, *plain, following + 8], k + 1, 1),
+        ([entry, *plain, following, 0], k, 2),
+        ([entry, *plain, following, TOP_WORD], k + 1, 2),
+    ):
+        source = Script(words)
+        assert discrete_laplace(scale, size, source=source)[0] == expected
+        assert source.used == size + used
+
+
+def test_tie_in_a_digit() -> None:
+    scale = Fraction(1000)
+    entry = int(certified_floors(Digit(scale))[500])
+    middle = TOP_WORD - 2**60  # the top's digit is 0 or more and no tie
+    low = discrete_laplace(scale, 1, source=Script([middle, entry, 0]))[0]
+    assert discrete_laplace(scale, 1, source=Script([middle, entry, TOP_WORD]))[0] == low + 1
+    assert low % 1024 == 500
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10), Fraction(25)], ids=str)
+@pytest.mark.parametrize("zeros", [1, 2, 3])
+def test_tail_goes_as_far_as_the_words_take_it(scale: Fraction, zeros: int) -> None:
+    for head, last in ((0, 12345), (0, 2**63), (TOP_WORD, 12345), (TOP_WORD, TOP_WORD - 7)):
+        words = [*[head] * zeros, last, 2**63, 2**63]
+        drawn = int(discrete_laplace(scale, 1, source=Script(words))[0])
+        assert is_inverse(drawn, words, scale)
+        assert (drawn < 0) == (head == 0)
+
+
+def test_draw_too_far_for_int64_becomes_a_python_integer() -> None:
+    scale = 25 * Fraction(2**50)  # the largest that is int64 by rule
+    rest = [2**63] * 5
+    assert discrete_laplace(scale, 1, source=Script([2**63, *rest])).dtype == np.int64
+    # U < 2^-960 puts the top digit near -960·25·ln 2: that times 2^50 is beyond int64.
+    far = discrete_laplace(scale, 1, source=Script([*[0] * 15, *rest, *rest]))
+    assert far.dtype == np.object_
+    assert -16_700 * 2**50 < far[0] < -16_600 * 2**50
+
+
+def test_scales_beyond_int64_are_python_integers() -> None:
+    drawn = discrete_laplace(Fraction(2**70), 5)
+    assert drawn.dtype == np.object_
+    assert all(type(x) is int for x in drawn)
+    assert max(abs(x) for x in drawn) > 2**63
