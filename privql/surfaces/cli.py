@@ -141,7 +141,7 @@ def _policy_check(options: argparse.Namespace) -> int:
 
 def _policy_apply(options: argparse.Namespace) -> int:
     inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    Printer(options.format, sys.stdout).applied(apply(options.policy, ledger=options.ledger))
+    Printer(options.format, sys.stdout).applied(privql.apply(options.policy, ledger=options.ledger))
     return ACCEPTED
 
 

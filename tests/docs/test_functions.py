@@ -15,7 +15,7 @@ HEAD = """\
 
 Every scalar function is total: what would fail is NULL, on every engine. An argument that is NULL makes the result NULL
 unless its description says otherwise. Arguments convert from INT to DECIMAL to FLOAT and from DATE to TIMESTAMP by
-themselves. The rules for domains - what bounds a result has when its arguments have bounds - follow each meaning.
+themselves. From the bounds of its arguments the checker infers the bounds of every result.
 """
 
 

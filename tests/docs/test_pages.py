@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,21 +10,28 @@ import pytest
 import privql
 from privql.diagnostics import Diagnostic, Source
 from privql.policy.build import build_catalog
+from privql.session import Session
 from tests.docs.markdown import DOCS, ROOT, Block, Page, pages
 
 POLICY = DOCS / "example" / "policy.pql"
 
 
-@cache
-def session(analyst: str) -> privql.Session:
-    return privql.connect(policy=str(POLICY), ledger=":memory:", analyst=analyst, data="dummy")
+SESSIONS: dict[str, Session] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _close() -> Iterator[None]:
+def _closing() -> Iterator[None]:
     yield
-    session("alice").close()
-    session.cache_clear()
+    for opened in SESSIONS.values():
+        opened.close()
+    SESSIONS.clear()
+
+
+def session(analyst: str) -> Session:
+    """Checking changes nothing, so that all pages may share one."""
+    if analyst not in SESSIONS:
+        SESSIONS[analyst] = privql.connect(policy=str(POLICY), ledger=":memory:", analyst=analyst, data="dummy")
+    return SESSIONS[analyst]
 
 
 def printed(block: Block) -> tuple[tuple[Diagnostic, ...], str]:
