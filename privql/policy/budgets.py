@@ -37,7 +37,7 @@ def read_budget(create: ast.CreateBudget, units: Mapping[str, Unit], found: Find
         if amount is not None and written is not None and limit is not None and amount > limit:
             found.error(
                 "PQL0719",
-                f"{what} of `{create.name}` exceeds {limit_name}",
+                f"in `{create.name}`, {what} exceeds {limit_name}",
                 written.span,
                 why=f"{amount_text(amount)} > {amount_text(limit)}",
                 help=f"write {amount_text(limit)} or less",

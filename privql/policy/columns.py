@@ -48,7 +48,7 @@ def read_column(definition: ast.ColumnDefinition, private: bool, found: Findings
         domain,
         grid,
         definition.key,
-        definition.unit,
+        definition.unit_alias or definition.unit,
         definition.not_null,
         definition.hidden,
         definition.visible,

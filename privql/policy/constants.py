@@ -125,18 +125,4 @@ def _short(number: Fraction) -> str:
 
 
 def _unfit(expr: ast.Expr, type: ValueType) -> PrivQLError:
-    if isinstance(expr, ast.Param):
-        return refuse(
-            "PQL0705",
-            "a policy takes no parameters",
-            expr.span,
-            help="write the value itself: what is declared holds for every query",
-        )
-    if isinstance(expr, ast.Null):
-        return refuse(
-            "PQL0705",
-            "NULL is not a value that can be declared",
-            expr.span,
-            help="leave it out: a column may hold NULL unless it says `NOT NULL`",
-        )
     return refuse("PQL0705", f"this is not a value of type {type}", expr.span, help=f"write {_EXAMPLE[type.kind]}")

@@ -137,7 +137,7 @@ def _range(column: Column, points: int) -> tuple[Fraction, Fraction, Fraction]:
         low, high = grid, min(width, (10**column.type.precision - 1) * grid)
     else:
         low, high = Fraction(1), width
-    return low, high, domain.grid or (high - low) / points or Fraction(1)
+    return low, high, domain.grid or (high - low) / max(points, 1) or Fraction(1)
 
 
 def _typed(value: Fraction, column: Column) -> Value:

@@ -10,6 +10,7 @@ from privql.kernel.scalars import NULL, ValueType
 from privql.policy.catalog import Column, Table, fold
 from privql.policy.columns import NUMERIC
 from privql.policy.findings import Findings, listing, nearest
+from privql.policy.tables import UNSETTLED
 from privql.syntax import ast
 
 
@@ -158,6 +159,8 @@ def _parent(table: Table, tables: Mapping[str, Table], span: Span, found: Findin
     elif parent.unit is None:
         message = f"`{parent.name}` has no unit that could flow to `{table.name}`"
         help = "refer to a private table, or write `UNIT ROW`"
+    elif UNSETTLED in (parent.unit, table.unit):
+        return None
     elif fold(parent.unit.name) != fold(table.unit.name):
         message = f"`{parent.name}` has the unit `{parent.unit.name}`, not `{table.unit.name}`"
         help = f"write `UNIT {parent.unit.name} VIA {column.name}`"

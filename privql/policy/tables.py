@@ -16,6 +16,7 @@ from privql.policy.columns import read_column
 from privql.policy.findings import Findings, listing, nearest
 from privql.syntax import ast
 
+UNSETTLED = Unit("")  # of a private table whose declaration of it is refused: nothing else complains of it
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]+://|\b(password|passwd|pwd|token|secret)\s*=", re.IGNORECASE)
 
 
@@ -25,7 +26,7 @@ def read_table(create: ast.CreateTable, units: Mapping[str, Unit], found: Findin
     carried = [column for column in columns if column.unit is not None]
     unit = None
     if create.private:
-        unit = _unit(create, carried, units, found)
+        unit = _unit(create, carried, units, found) or UNSETTLED
     else:
         _public(create, carried, found)
     unit_column = carried[0].name if unit is not None and carried else None
@@ -192,7 +193,7 @@ def _at_most(create: ast.CreateTable, table: Table, found: Findings) -> int | No
             help="write `AT MOST n ROWS PER UNIT`",
         )
         return None
-    if clause.per_unit is not None and fold(clause.per_unit) != fold(table.unit.name):
+    if clause.per_unit is not None and table.unit != UNSETTLED and fold(clause.per_unit) != fold(table.unit.name):
         found.error(
             "PQL0716",
             f"the rows of `{create.name}` belong to the unit `{table.unit.name}`",
@@ -200,7 +201,7 @@ def _at_most(create: ast.CreateTable, table: Table, found: Findings) -> int | No
             help=f"write `PER UNIT` or `PER UNIT {table.unit.name}`",
         )
     rows = found.reading(row_count, clause.rows)
-    if rows is not None and table.one_row_per_unit:
+    if rows is not None and table.unit != UNSETTLED and table.one_row_per_unit:
         found.warning(
             "PQL0732",
             f"`AT MOST` changes nothing for `{create.name}`",

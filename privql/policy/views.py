@@ -86,10 +86,10 @@ def known_table(reference: ast.TableRef, known: Mapping[str, Table | View], foun
 def check_value_query(query: ast.Query, tables: Mapping[str, Table], found: Findings) -> None:
     """IN (SELECT …) lists a domain, which everyone may read: it may name public tables only."""
     for reference in tables_named(query):
-        if not known_table(reference, tables, found):
-            continue
-        table = tables[fold(reference.path[0])]
-        if table.private:
+        table = tables.get(fold(reference.path[0])) if len(reference.path) == 1 else None
+        if table is None:
+            known_table(reference, {name: each for name, each in tables.items() if not each.private}, found)
+        elif table.private:
             found.error(
                 "PQL0725",
                 f"a list of values cannot come from the private table `{table.name}`",
