@@ -16,6 +16,7 @@ from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
 from privql.kernel.scalars import Scalar, Value, ValueType
 from privql.kernel.terms import Unit
+from privql.syntax import ast
 
 
 class Label(IntEnum):
@@ -204,9 +205,21 @@ class Sorted:
 
 
 Rel = Union[
-    PublicScan, ReleasedScan, PrivateScan, Measured, Rows, Shared, Where, Compute, Joined, Grouped, Windowed, Distinct,
-    Combined, Sorted,
-]  # fmt: skip
+    PublicScan,
+    ReleasedScan,
+    PrivateScan,
+    Measured,
+    Rows,
+    Shared,
+    Where,
+    Compute,
+    Joined,
+    Grouped,
+    Windowed,
+    Distinct,
+    Combined,
+    Sorted,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +246,7 @@ class Aggregate:
     type: ValueType  # of the answer
     text: str
     span: Span
+    privacy: ast.Privacy | None = None  # its own clause
 
 
 @dataclass(frozen=True, slots=True)

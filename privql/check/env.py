@@ -1,0 +1,82 @@
+"""What a query is checked against: the catalog, the settings, parameters, and releases promised by earlier lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Protocol
+
+from privql.domains import Domain
+from privql.kernel.scalars import Value, ValueType
+from privql.policy.catalog import Catalog, fold
+from privql.syntax import ast
+
+
+class PublicValues(Protocol):
+    """Where the checker learns what a public table holds; None when that cannot be read here."""
+
+    def column(self, table: str, column: str) -> tuple[Value, ...] | None: ...
+
+    def query(self, query: ast.Query) -> tuple[Value, ...] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseColumn:
+    name: str
+    type: ValueType
+    domain: Domain
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSchema:
+    """A named release, run or promised: what later lines may read."""
+
+    name: str
+    columns: tuple[ReleaseColumn, ...]
+    poisoned: bool = False  # its statement failed: dependants stay silent
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What SET changes, for the session."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    budget: str | None = None
+
+
+@dataclass(frozen=True)
+class Env:
+    catalog: Catalog
+    params: Mapping[str, object] = field(default_factory=dict)
+    releases: Mapping[str, ReleaseSchema] = field(default_factory=dict)
+    settings: Settings = Settings()
+    public: PublicValues | None = None
+    default_epsilon: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, of the budget that would pay
+    confidence: Fraction = Fraction(95, 100)
+    group_limit: int = 1_000_000
+    promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define
+
+    def release(self, name: str) -> ReleaseSchema | None:
+        return self.releases.get(fold(name))
+
+    def promising(self, schema: ReleaseSchema) -> Env:
+        name = fold(schema.name)
+        return replace(self, releases=Promised(schema, self.releases), promised=self.promised | {name})
+
+
+class Promised(Mapping[str, ReleaseSchema]):
+    """One more release than there were; the others are looked up only when they are asked for."""
+
+    def __init__(self, schema: ReleaseSchema, others: Mapping[str, ReleaseSchema]) -> None:
+        self._name, self._schema, self._others = fold(schema.name), schema, others
+
+    def __getitem__(self, name: str) -> ReleaseSchema:
+        return self._schema if name == self._name else self._others[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({self._name, *self._others})
+
+    def __len__(self) -> int:
+        return len({self._name, *self._others})

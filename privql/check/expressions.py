@@ -1,0 +1,416 @@
+"""Expressions: names to columns, calls to total functions, and the domain of each, narrowed by what is known.
+
+`typed` is one small function a construct. Types come from the signatures of `functions.scalar`; where those
+do not fit, implicit casts are INT to DECIMAL to FLOAT and DATE to TIMESTAMP, and a string literal takes its partner's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from privql.check import calls, constants
+from privql.check.narrow import facts
+from privql.check.relations import Subquery
+from privql.check.typed import Place, Typed, const
+from privql.diagnostics import Fix, Span, refuse
+from privql.domains import Domain
+from privql.domains.types import value_type
+from privql.functions.scalar import infer, resolve, resolve_cast, signatures
+from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, Field, Value, ValueType
+from privql.policy.catalog import fold
+from privql.syntax import ast, unparse
+
+_OPERATORS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "int_div",
+    "%": "mod",
+    "^": "power",
+    "||": "concat",
+    "=": "eq",
+    "<>": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "AND": "and",
+    "OR": "or",
+}
+_NOT_YET = {
+    "&": "bit operations",
+    "|": "bit operations",
+    "<<": "bit operations",
+    ">>": "bit operations",
+    "->": "JSON access",
+    "->>": "JSON access",
+}
+
+
+def typed(node: ast.Expr, place: Place) -> Typed:
+    match node:
+        case ast.Number(text=text):
+            return constants.number(text, node.span)
+        case ast.String(value=value):
+            return constants.string(value, node.span)
+        case ast.Boolean(value=value):
+            return const(value, BOOL, node.span)
+        case ast.Null():
+            return const(None, NULL, node.span)
+        case ast.Typed(type=name, text=text):
+            return _typed_literal(name, text, node.span)
+        case ast.Interval():
+            return constants.interval(node, place.context)
+        case ast.Param():
+            return constants.parameter(node, place.context)
+        case ast.Column():
+            return _column(node, place)
+        case ast.Unary():
+            return _unary(node, place)
+        case ast.Binary():
+            return _binary(node, place)
+        case ast.Is():
+            return _is(node, place)
+        case ast.IsDistinct(left=left, right=right, negated=negated):
+            return _negated(apply("is_distinct", [typed(left, place), typed(right, place)], node.span), negated)
+        case ast.Like():
+            return _like(node, place)
+        case ast.Between():
+            return _between(node, place)
+        case ast.InList(operand=operand, items=items, negated=negated):
+            parts = [typed(operand, place), *(typed(item, place) for item in items)]
+            return _negated(apply("in", parts, node.span), negated)
+        case ast.InQuery(operand=operand, query=query, negated=negated):
+            return _negated(_subquery("in", query, place, node.span, typed(operand, place)), negated)
+        case ast.Quantified(op=op, left=left, quantifier=quantifier, query=query):
+            kind = "any" if quantifier == "ANY" else "all"
+            return _subquery(kind, query, place, node.span, typed(left, place), op)
+        case ast.Exists(query=query):
+            return _subquery("exists", query, place, node.span)
+        case ast.Scalar(query=query):
+            return _subquery("scalar", query, place, node.span)
+        case ast.Case():
+            return _case(node, place)
+        case ast.Cast():
+            return _cast(node, place)
+        case ast.Extract(field=field, operand=operand):
+            return apply("extract", [const(field, TEXT, node.span), typed(operand, place)], node.span)
+        case ast.Call():
+            return calls.call(node, place)
+        case ast.Row() | ast.ListOf() | ast.Index():
+            raise not_yet("rows and lists as values", node.span)
+        case ast.Star():
+            raise refuse("PQL0301", "`*` is not a value", node.span, help="name a column, or write COUNT(*)")
+        case ast.Named(name=name):
+            raise refuse("PQL0303", f"no argument is named `{name}` here", node.span, help="write the value alone")
+        case _:
+            assert_never(node)
+
+
+def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -> Typed:
+    """The operation on these arguments, cast to what it takes."""
+    args = _agree(op, args)
+    values: tuple[Value, ...] = tuple(a.term.value if isinstance(a.term, Const) else None for a in args)
+    resolved = resolve(op, tuple(a.type for a in args), values)
+    if resolved is None:
+        shown = name or _symbol(op)
+        given = ", ".join(str(a.type) for a in args)
+        raise refuse(
+            "PQL0301",
+            f"`{shown}` does not take ({given})",
+            span,
+            why=f"`{shown}` takes {signatures(op)}",
+            help="cast an argument, `CAST(x AS …)`, or correct it",
+        )
+    cast = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
+    domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in cast))
+    return Typed(Apply(resolved.op, tuple(a.term for a in cast), resolved.result), domain, span)
+
+
+def coerce(value: Typed, type: ValueType) -> Typed:
+    """The value as `type`: by an implicit cast, as a literal, or as the NULL or parameter that has no type of its own."""
+    if value.type == type:
+        return value
+    if value.free or value.type.kind == "NULL":
+        return Typed(Const(None, type), value.domain, value.span, free=value.free)
+    if value.text is not None:
+        return constants.literal(value.text, type, value.span)
+    domain = infer("cast", (value.type,), type, (value.domain,))
+    return Typed(Apply("cast", (value.term,), type), domain, value.span)
+
+
+_SAME_TYPED = frozenset(
+    {
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "is_distinct",
+        "in",
+        "case",
+        "coalesce",
+        "nullif",
+        "greatest",
+        "least",
+        "clamp",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "int_div",
+        "mod",
+        "if",
+    }
+)
+
+
+def _agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
+    """String literals beside something typed are read as that type."""
+    if op not in _SAME_TYPED or not any(a.text is not None for a in args):
+        return args
+    partner = next((a.type for a in args if a.text is None and a.type.kind not in ("NULL", "BOOL", "INTERVAL")), None)
+    if partner is None and op in ("eq", "ne", "in", "is_distinct", "coalesce", "nullif"):
+        partner = next((a.type for a in args if a.text is None and a.type.kind == "BOOL"), None)
+    if partner is None or partner.kind == "TEXT":
+        return args
+    return [constants.literal(a.text, partner, a.span) if a.text is not None else a for a in args]
+
+
+def condition(node: ast.Expr, place: Place) -> Typed:
+    """An expression that must be BOOL."""
+    value = typed(node, place)
+    if value.type.kind == "NULL" or value.free or value.text is not None:
+        return coerce(value, BOOL)
+    if value.type != BOOL:
+        raise refuse(
+            "PQL0301",
+            f"{place.clause} needs a condition, and this is {value.type}",
+            value.span,
+            help=f"compare it: `{unparse(node)} = …`",
+        )
+    return value
+
+
+def known_from(value: Typed, place: Place, holds: bool = True, or_null: bool = False) -> dict[str, Domain]:
+    return facts(value.term, lambda term: place.context.domain_of(term, place.facts), holds, or_null)
+
+
+def not_yet(what: str, span: Span, help: str = "") -> Exception:
+    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it", help=help)
+
+
+# ---------------------------------------------------------------- one function a construct
+
+
+def _column(node: ast.Column, place: Place) -> Typed:
+    alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
+    if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
+        return Typed(alias.term, alias.domain, node.span)
+    attribute, _ = place.scope.resolve(node.path, node.span)
+    if attribute.hidden:
+        raise refuse(
+            "PQL0406",
+            f"`{attribute.name}` is hidden",
+            node.span,
+            why="the owner declared it HIDDEN: no query may read it",
+            help="leave it out",
+        )
+    if attribute.unit is not None and not attribute.visible:
+        raise refuse(
+            "PQL0405",
+            f"`{attribute.name}` names a {attribute.unit}, and can only be counted",
+            node.span,
+            why="a unit's identifier is itself personal data: it is never output, nor compared with a value",
+            help=f"count them: `COUNT({attribute.name})`",
+        )
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _typed_literal(name: str, text: str, span: Span) -> Typed:
+    type = value_type(ast.TypeName(name))
+    if type is None:
+        raise not_yet(f"the type {name}", span)
+    return constants.literal(text, type, span)
+
+
+def _unary(node: ast.Unary, place: Place) -> Typed:
+    operand = typed(node.operand, place)
+    match node.op:
+        case "NOT":
+            return apply("not", [coerce(operand, BOOL) if operand.type.kind == "NULL" else operand], node.span)
+        case "-":
+            if isinstance(operand.term, Const) and isinstance(node.operand, ast.Number):
+                if node.operand.text == "9223372036854775808":  # the least INT is written as a negative number
+                    return const(-(2**63), ValueType("INT"), node.span)
+                value = operand.term.value
+                assert value is not None and not isinstance(value, (str, tuple))
+                return const(-value, operand.type, node.span)
+            return apply("neg", [operand], node.span)
+        case "+":
+            return operand
+        case "~":
+            raise not_yet("bit operations", node.span)
+
+
+def _binary(node: ast.Binary, place: Place) -> Typed:
+    if node.op in _NOT_YET:
+        raise not_yet(_NOT_YET[node.op], node.span)
+    if node.op not in _OPERATORS:
+        raise not_yet(f"`{node.op}` (regular expressions)", node.span, "use LIKE")
+    left = typed(node.left, place)
+    right = typed(node.right, place)
+    op = _OPERATORS[node.op]
+    if op in ("and", "or"):
+        # facts of the left side hold where the right side matters, but totality means no guard is needed
+        return _flat(op, left, right, node.span)
+    if op == "div" and {left.type.kind, right.type.kind} <= {"INT", "NULL"} | (
+        {"TEXT"} if _texts(left, right) else set()
+    ):
+        op = "int_div"
+    return apply(op, [left, right], node.span)
+
+
+def _texts(left: Typed, right: Typed) -> bool:
+    return all(side.text is not None or side.type.kind != "TEXT" for side in (left, right))
+
+
+def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
+    """`a AND b AND c` is one conjunction: equal however it was bracketed, and no deeper than it is long."""
+    sides = [coerce(s, BOOL) if s.type.kind == "NULL" or s.free else s for s in (left, right)]
+    if isinstance(sides[0].term, Apply) and sides[0].term.op == op and sides[1].type == BOOL:
+        term = Apply(op, (*sides[0].term.args, sides[1].term), BOOL)
+        domain = infer(op, (BOOL, BOOL), BOOL, (sides[0].domain, sides[1].domain))
+        return Typed(term, domain, span)
+    return apply(op, sides, span)
+
+
+def _is(node: ast.Is, place: Place) -> Typed:
+    operand = typed(node.operand, place)
+    if node.what in ("NULL", "UNKNOWN"):
+        return _negated(apply("is_null", [operand], node.span), node.negated)
+    return _negated(apply("is_true" if node.what == "TRUE" else "is_false", [operand], node.span), node.negated)
+
+
+def _negated(value: Typed, negated: bool) -> Typed:
+    return apply("not", [value], value.span) if negated else value
+
+
+def _like(node: ast.Like, place: Place) -> Typed:
+    parts = [typed(node.operand, place), typed(node.pattern, place)]
+    if node.escape is not None:
+        parts.append(typed(node.escape, place))
+    for part in parts[1:]:
+        if part.free or not part.constant:
+            raise refuse(
+                "PQL0308",
+                "a LIKE pattern must be constant",
+                part.span,
+                why="a pattern made of data has no fixed cost",
+                help="write the pattern as a string, or bind its parameter",
+            )
+    return _negated(apply("ilike" if node.insensitive else "like", parts, node.span), node.negated)
+
+
+def _between(node: ast.Between, place: Place) -> Typed:
+    value, low, high = (typed(part, place) for part in (node.operand, node.low, node.high))
+
+    def inside(a: Typed, b: Typed) -> Typed:
+        return _flat("and", apply("ge", [value, a], node.span), apply("le", [value, b], node.span), node.span)
+
+    inner = inside(low, high)
+    if node.symmetric:
+        inner = apply("or", [inner, inside(high, low)], node.span)
+    return _negated(inner, node.negated)
+
+
+def _case(node: ast.Case, place: Place) -> Typed:
+    subject = typed(node.operand, place) if node.operand is not None else None
+    parts: list[Typed] = []
+    here = place
+    for when, then in node.whens:
+        if subject is not None:
+            test = apply("eq", [subject, typed(when, here)], when.span)
+        else:
+            test = condition(when, Place(here.context, here.scope, here.facts, here.collector, "WHEN"))
+        parts += [test, typed(then, here.knowing(known_from(test, here)))]
+        here = here.knowing(known_from(test, here, holds=False, or_null=True))
+    otherwise = typed(node.otherwise, here) if node.otherwise is not None else const(None, NULL, node.span)
+    results = _agree("case", [*parts[1::2], otherwise])
+    return apply(
+        "case", [p for pair in zip(parts[::2], results[:-1], strict=True) for p in pair] + [results[-1]], node.span
+    )
+
+
+def _cast(node: ast.Cast, place: Place) -> Typed:
+    type = value_type(node.type)
+    if type is None:
+        raise refuse(
+            "PQL0301",
+            f"there is no type `{node.type.name}`",
+            node.type.span,
+            help="the types are INT, FLOAT, DECIMAL(p,s), BOOL, TEXT, DATE and TIMESTAMP",
+        )
+    operand = typed(node.operand, place)
+    if operand.type == type:
+        return Typed(operand.term, operand.domain, node.span)
+    if operand.free or operand.type.kind == "NULL":
+        return coerce(operand, type)
+    if resolve_cast(operand.type, type) is None:
+        raise refuse(
+            "PQL0301", f"{operand.type} cannot be cast", node.span, help="cast a number, text, date or truth value"
+        )
+    domain = infer("cast", (operand.type,), type, (operand.domain,))
+    return Typed(Apply("cast", (operand.term,), type), domain, node.span)
+
+
+def _subquery(
+    kind: str, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
+) -> Typed:
+    from privql.check.query import subquery  # queries are made of expressions, and expressions of queries
+
+    rel, columns = subquery(query, place)
+    if kind != "exists" and len(columns) != 1:
+        raise refuse(
+            "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
+        )
+    column = columns[0] if columns else None
+    if kind == "exists":
+        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
+    elif kind == "scalar":
+        assert column is not None
+        result, domain = column.type, place.context.column_domain(column.id).with_null()
+    else:
+        assert column is not None and operand is not None
+        meet = apply("eq", [operand, Typed(Field(column.id, column.type), column.domain, span)], span)
+        assert isinstance(meet.term, Apply)
+        operand = Typed(meet.term.args[0], operand.domain, span)
+        if meet.term.args[1] != Field(column.id, column.type):
+            raise refuse(
+                "PQL0301",
+                f"{operand.type} is compared with a query of {column.type}",
+                span,
+                help=f"cast in the query: `SELECT CAST({column.name} AS {operand.type})`",
+            )
+        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
+    id = place.context.fresh()
+    place.context.subqueries[id] = Subquery(
+        kind,
+        rel,
+        column.id if column else None,
+        operand.term if operand else None,
+        op,  # type: ignore[arg-type]
+    )
+    place.context.domains[id] = domain
+    return Typed(Field(id, result), domain, span)
+
+
+def _symbol(op: str) -> str:
+    return next((symbol for symbol, name in _OPERATORS.items() if name == op), op.upper())
+
+
+__all__ = ["Fix", "apply", "coerce", "condition", "known_from", "not_yet", "typed"]

@@ -1,0 +1,95 @@
+"""The aggregates and windows of one SELECT: collected where they are written, computed once, referred to by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from privql.check.relations import Aggregate, AggregateCall, Attribute, Label, WindowCall
+from privql.check.typed import Context, Place, Typed
+from privql.diagnostics import Span, refuse
+from privql.domains import Domain
+from privql.kernel.scalars import Apply, Field, Scalar, ValueType, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A grouping expression over the input, and the column that stands for it above the grouping."""
+
+    id: str
+    value: Typed
+    name: str
+
+
+@dataclass
+class Collector:
+    """`input`: where arguments of aggregates are checked. `private`: the rows below are; then aggregates are measured."""
+
+    context: Context
+    input: Place
+    private: bool
+    grouped: bool
+    keys: list[Key] = field(default_factory=list)
+    exact: dict[AggregateCall, str] = field(default_factory=dict)
+    measured: dict[tuple[object, ...], Aggregate] = field(default_factory=dict)
+    windows: dict[WindowCall, str] = field(default_factory=dict)
+    groupings: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    def aggregate(self, call: AggregateCall, domain: Domain) -> Field:
+        id = self.exact.get(call)
+        if id is None:
+            id = self._column(call.function, call.type, domain)
+            self.exact[call] = id
+        return Field(id, call.type)
+
+    def window(self, call: WindowCall, domain: Domain) -> Field:
+        id = self.windows.get(call)
+        if id is None:
+            id = self._column(call.call.function, call.call.type, domain)
+            self.windows[call] = id
+        return Field(id, call.call.type)
+
+    def release(self, key: tuple[object, ...], aggregate: Aggregate, domain: Domain) -> Field:
+        """An aggregate that occurs twice is measured once."""
+        known = self.measured.get(key)
+        if known is None:
+            known = aggregate
+            self.measured[key] = aggregate
+            self.context.add(Attribute(aggregate.id, aggregate.function, aggregate.type, domain, Label.RELEASED))
+        return Field(known.id, known.type)
+
+    def _column(self, name: str, type: ValueType, domain: Domain) -> str:
+        return self.context.add(Attribute(self.context.fresh(), name, type, domain, Label.RELEASED)).id
+
+    def above(self, value: Typed) -> Typed:
+        """The expression as it reads above the grouping: keys by their columns, and nothing else of the input."""
+        if not self.grouped:
+            return value
+        term = _replace(value.term, {key.value.term: Field(key.id, key.value.type) for key in self.keys})
+        local = {column.id for column in self.input.scope.everything()}
+        for name in fields(term):
+            if name in local:
+                self.refuse_ungrouped(name, value.span)
+        return Typed(term, value.domain, value.span, value.text, value.free)
+
+    def refuse_ungrouped(self, id: str, span: Span) -> None:
+        name = self.context.attributes[id].name
+        raise refuse(
+            "PQL0306",
+            f"`{name}` is neither a group key nor inside an aggregate",
+            self.context.used.get(id, span),
+            why="a group has many rows, and so many values of it",
+            help=f"add `{name}` to GROUP BY, or aggregate it",
+        )
+
+
+def _replace(term: Scalar, known: dict[Scalar, Field]) -> Scalar:
+    if not known:
+        return term
+    found = known.get(term)
+    if found is not None:
+        return found
+    match term:
+        case Apply(op=op, args=args, type=type):
+            return Apply(op, tuple(_replace(arg, known) for arg in args), type)
+        case _:
+            return term

@@ -1,0 +1,64 @@
+"""Queries that have a name - CTEs and views - and columns that have a number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.check.relations import Attribute, Compute, PrivateScan, Rel, Shared, Where
+from privql.check.scope import Bound
+from privql.check.typed import Context
+from privql.diagnostics import Span, refuse
+from privql.kernel.scalars import Field
+from privql.syntax import ast
+
+Columns = tuple[Attribute, ...]
+
+
+def private(rel: Rel) -> bool:
+    """Whether these are rows of persons. Only filters and computed columns keep them so."""
+    while isinstance(rel, (Where, Compute)):
+        rel = rel.input
+    return isinstance(rel, PrivateScan)
+
+
+def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:
+    """A reference to a named query, with columns of its own."""
+    columns = []
+    for column in bound.columns:
+        id = context.fresh()
+        context.domains[id] = context.column_domain(column.id)
+        columns.append(context.add(replace(column, id=id)))
+    pairs = list(zip(columns, bound.columns, strict=True))
+    if bound.shared is not None:
+        return Shared(bound.shared, tuple((new.id, old.id, old.type) for new, old in pairs)), tuple(columns)
+    return Compute(bound.rel, tuple((new.id, Field(old.id, old.type)) for new, old in pairs)), tuple(columns)
+
+
+def bind(rel: Rel, columns: Columns, context: Context) -> Bound:
+    """Name a query: over released or public rows it is computed once; private rows are measured where they are used."""
+    if private(rel):
+        return Bound(rel, columns, None)
+    name = f"q{len(context.shared) + 1}"
+    context.shared.append((name, rel))
+    return Bound(rel, columns, name)
+
+
+def relabel(columns: Columns, names: tuple[str, ...], span: Span, context: Context) -> Columns:
+    """`AS t (a, b)`."""
+    if not names:
+        return columns
+    if len(names) != len(columns):
+        raise refuse("PQL0303", f"{len(names)} names for {len(columns)} columns", span, help="name each column once")
+    return tuple(context.add(replace(c, name=n)) for c, n in zip(columns, names, strict=True))
+
+
+def position(node: ast.Expr, count: int) -> int | None:
+    """`ORDER BY 2`: which output column, from zero."""
+    if not isinstance(node, ast.Number) or not node.text.isdigit():
+        return None
+    at = int(node.text)
+    if not 1 <= at <= count:
+        raise refuse(
+            "PQL0206", f"there is no output column number {at}", node.span, help=f"write 1 to {count}, or a name"
+        )
+    return at - 1

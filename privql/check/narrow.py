@@ -1,0 +1,144 @@
+"""What is known of a column once a condition is known to hold.
+
+Only comparisons of a column with something bounded are understood; everything else teaches nothing. A condition can be
+known TRUE (WHERE, FILTER, a CASE branch taken) or known not to be TRUE (the branches after it), which NULL also satisfies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from privql.domains import Domain, finite
+from privql.kernel.scalars import Apply, Const, Field, Scalar
+
+Facts = Mapping[str, Domain]
+DomainOf = Callable[[Scalar], Domain]
+
+_FLIP = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_NEGATE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+_WIDENS = {("INT", "DECIMAL"), ("INT", "FLOAT"), ("DECIMAL", "FLOAT"), ("DECIMAL", "DECIMAL")}
+
+
+def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: bool = False) -> dict[str, Domain]:
+    """What follows from `condition` being TRUE (holds), or being FALSE; `or_null`: or NULL."""
+    match condition:
+        case Apply(op="not", args=(inner,)):
+            return facts(inner, domain_of, not holds, or_null)
+        case Apply(op=("and" | "or") as op, args=parts):
+            each = [facts(part, domain_of, holds, or_null) for part in parts]
+            return _all(each) if (op == "and") == holds else _any(each)
+        case Apply(op=("eq" | "ne" | "lt" | "le" | "gt" | "ge") as op, args=(left, right)):
+            relation = op if holds else _NEGATE[op]
+            found = _compared(left, relation, right, domain_of)
+            found |= {
+                id: domain
+                for id, domain in _compared(right, _FLIP[relation], left, domain_of).items()
+                if id not in found
+            }
+            return _null_again(found, domain_of, (left, right)) if or_null else found
+        case Apply(op="in", args=(value, *items)) if all(isinstance(i, Const) for i in items):
+            column = _column(value)
+            if column is None:
+                return {}
+            listed = {i.value for i in items if isinstance(i, Const)}
+            known = domain_of(column)
+            if holds:
+                kept = _among(known, listed)
+            else:
+                kept = known.with_null(False) if None in listed else known.keep(lambda v: v not in listed)
+            found = {column.name: kept}
+            return _null_again(found, domain_of, (value, *items)) if or_null else found
+        case Apply(op="is_null", args=(value,)):
+            column = _column(value)
+            if column is None:
+                return {}
+            known = domain_of(column)
+            return {column.name: Domain(values=(), nullable=known.nullable) if holds else known.with_null(False)}
+        case Apply(op="is_true", args=(inner,)):
+            return facts(inner, domain_of, holds, not holds)
+        case Apply(op="is_false", args=(inner,)):
+            return facts(inner, domain_of, not holds, not holds)
+        case Field(name=name, type=type) if type.kind == "BOOL":
+            kept = domain_of(condition).keep(lambda v: v is holds)
+            return {name: kept.with_null(domain_of(condition).nullable and or_null)}
+        case _:
+            return {}
+
+
+def _all(each: list[dict[str, Domain]]) -> dict[str, Domain]:
+    out: dict[str, Domain] = {}
+    for found in each:
+        for id, domain in found.items():
+            out[id] = _both(out[id], domain) if id in out else domain
+    return out
+
+
+def _both(a: Domain, b: Domain) -> Domain:
+    nullable = a.nullable and b.nullable
+    if a.values is not None:
+        return a.keep(lambda v: v in b).with_null(nullable)
+    if b.values is not None:
+        return b.keep(lambda v: v in a).with_null(nullable)
+    return a.within(b.low, b.high).with_null(nullable)
+
+
+def _any(each: list[dict[str, Domain]]) -> dict[str, Domain]:
+    common = set.intersection(*(set(found) for found in each)) if each else set()
+    out = {}
+    for id in common:
+        domain = each[0][id]
+        for found in each[1:]:
+            domain = domain.union(found[id])
+        out[id] = domain
+    return out
+
+
+def _column(term: Scalar) -> Field | None:
+    """The column that a term is, seen through casts that change no number."""
+    while isinstance(term, Apply) and term.op == "cast" and (term.args[0].type.kind, term.type.kind) in _WIDENS:
+        term = term.args[0]
+    return term if isinstance(term, Field) else None
+
+
+def _compared(left: Scalar, relation: str, right: Scalar, domain_of: DomainOf) -> dict[str, Domain]:
+    column = _column(left)
+    if column is None:
+        return {}
+    known, other = domain_of(column), domain_of(right)
+    if other.empty and not isinstance(right, Const):
+        return {}
+    if relation == "eq" and other.values is not None:
+        return {column.name: _among(known, set(other.values))}
+    if relation == "ne":
+        gone = other.values[0] if other.values is not None and len(other.values) == 1 and not other.nullable else None
+        return {column.name: known.keep(lambda v: v != gone)}
+    if column.type.kind in ("TEXT", "BOOL"):
+        return {column.name: known.with_null(False)}
+    strict = relation in ("lt", "gt")
+    step = known.grid if strict and known.grid is not None else Fraction(0)
+    low = other.low if relation in ("eq", "gt", "ge") else None
+    high = other.high if relation in ("eq", "lt", "le") else None
+    if strict and step:
+        # strictly more than b on a grid is at least the next grid point after b
+        low = (low // step + 1) * step if low is not None else None
+        high = (-(-high // step) - 1) * step if high is not None else None
+    return {column.name: known.within(low, high)}
+
+
+def _among(known: Domain, listed: set[object]) -> Domain:
+    if known.values is not None:
+        return known.keep(lambda v: v in listed)
+    return finite([v for v in listed if v is not None and v in known.with_null(False)], False, known.grid)  # type: ignore[misc]
+
+
+def _null_again(found: dict[str, Domain], domain_of: DomainOf, terms: tuple[Scalar, ...]) -> dict[str, Domain]:
+    """The comparison may also be NULL: because this column is, or because another part is and this one is anything."""
+    nullable = [term for term in terms if domain_of(term).nullable]
+    out = {}
+    for id, domain in found.items():
+        others = [term for term in nullable if (column := _column(term)) is None or column.name != id]
+        if not others:
+            own = any((column := _column(term)) is not None and column.name == id for term in nullable)
+            out[id] = domain.with_null(own)
+    return out

@@ -1,0 +1,240 @@
+"""Queries: CTEs, set operations, VALUES, and the clause that pays for the blocks inside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.check import constants
+from privql.check.calls import sort_key
+from privql.check.expressions import coerce, not_yet, typed
+from privql.check.named import bind, position, private, relabel
+from privql.check.relations import (
+    Attribute,
+    CheckedQuery,
+    Combined,
+    Compute,
+    Label,
+    Rel,
+    Rows,
+    Sorted,
+    SortKey,
+)
+from privql.check.scope import Bound, InSight, Scope
+from privql.check.select import Tail, select
+from privql.check.typed import Context, Place, Typed
+from privql.diagnostics import Diagnostic, Span, refuse
+from privql.functions.scalar import resolve
+from privql.kernel.scalars import Const, Field, ValueType
+from privql.policy.catalog import fold
+from privql.syntax import ast
+
+Columns = tuple[Attribute, ...]
+
+
+def checked(node: ast.Query, context: Context) -> CheckedQuery:
+    """A whole statement's query: what stays private in it has no way out."""
+    context.payers.append([])
+    rel, columns = query(node, context, Scope())
+    unpaid = context.payers.pop()
+    if unpaid:
+        context.clauses.append((None, tuple(unpaid)))
+    if private(rel):
+        raise refuse_private(node, columns)
+    return CheckedQuery(rel, columns, tuple(context.blocks), tuple(context.shared), tuple(context.subqueries.items()))
+
+
+def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns]:
+    clause = node.privacy
+    if clause is not None:
+        context.payers.append([])
+    scope = Scope(parent=outer, ctes=_ctes(node, context, outer)) if node.ctes else outer
+    tail = Tail(node.order, _rows(node, context), _count(node.offset, context, "OFFSET") or 0)
+    if isinstance(node.body, ast.Select):
+        rel, columns = select(node.body, tail, context, scope)
+    else:
+        rel, columns = _body(node.body, context, scope)
+        rel = _ordered(rel, columns, tail, context, scope)
+    if clause is not None:
+        paid = context.payers.pop()
+        if not paid:
+            context.notes.append(
+                Diagnostic(
+                    "PQL0409",
+                    "there is nothing to pay for",
+                    clause.span,
+                    severity="note",
+                    why="this query reads no private rows that an outer clause does not pay for",
+                )
+            )
+        context.clauses.append((clause, tuple(paid)))
+    return rel, columns
+
+
+def subquery(node: ast.Query, place: Place) -> tuple[Rel, Columns]:
+    """A query inside an expression: it may read the columns around it."""
+    rel, columns = query(node, place.context, place.scope)
+    if private(rel):
+        raise not_yet(
+            "a subquery over private rows that does not aggregate them", node.span, "aggregate in the subquery"
+        )
+    return rel, columns
+
+
+def refuse_private(node: ast.Query, columns: Columns) -> Exception:
+    span = node.body.items[0].span.to(node.body.items[-1].span) if isinstance(node.body, ast.Select) else node.span
+    return refuse(
+        "PQL0401",
+        "private rows cannot be output",
+        span,
+        why="each row is one person's; only aggregates can be noised",
+        help="aggregate them, for example `SELECT COUNT(*) FROM …`, with GROUP BY for more detail",
+    )
+
+
+def _ctes(node: ast.Query, context: Context, outer: Scope) -> dict[str, Bound]:
+    if node.recursive:
+        raise not_yet("WITH RECURSIVE", node.span)
+    known: dict[str, Bound] = {}
+    for cte in node.ctes:
+        if fold(cte.name) in known:
+            raise refuse("PQL0205", f"two queries named `{cte.name}`", cte.span, help="rename one")
+        rel, columns = query(cte.query, context, Scope(parent=outer, ctes=dict(known)))
+        known[fold(cte.name)] = bind(rel, relabel(columns, cte.columns, cte.span, context), context)
+    return known
+
+
+def _body(node: ast.Body, context: Context, scope: Scope) -> tuple[Rel, Columns]:
+    match node:
+        case ast.Select():
+            return select(node, Tail(), context, scope)
+        case ast.Query():
+            return query(node, context, scope)
+        case ast.Values():
+            return _values(node, context, scope)
+        case ast.SetOperation():
+            return _combined(node, context, scope)
+
+
+def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[Rel, Columns]:
+    left, left_columns = _body(node.left, context, scope)
+    right, right_columns = _body(node.right, context, scope)
+    for rel, side in ((left, node.left), (right, node.right)):
+        if private(rel):
+            raise not_yet(f"{node.op} of private rows", side.span, "aggregate each side, then combine the answers")
+    if len(left_columns) != len(right_columns):
+        raise refuse(
+            "PQL0307",
+            f"{node.op} of {len(left_columns)} and {len(right_columns)} columns",
+            node.span,
+            help="select as many columns on both sides",
+        )
+    types = []
+    for a, b in zip(left_columns, right_columns, strict=True):
+        common = resolve("coalesce", (a.type, b.type), (None, None))
+        if common is None:
+            raise refuse(
+                "PQL0307",
+                f"{node.op} of {a.type} `{a.name}` and {b.type} `{b.name}`",
+                node.span,
+                help="cast one of them",
+            )
+        types.append(common.result)
+    left, left_columns = _cast_columns(left, left_columns, types, context)
+    right, right_columns = _cast_columns(right, right_columns, types, context)
+    columns = []
+    for a, b in zip(left_columns, right_columns, strict=True):
+        domain = context.column_domain(a.id).union(context.column_domain(b.id))
+        label = max(a.label, b.label)
+        columns.append(context.add(Attribute(context.fresh(), a.name, a.type, domain, label, span=a.span)))
+    out = Combined(
+        node.op,
+        node.all,
+        left,
+        tuple(c.id for c in left_columns),
+        right,
+        tuple(c.id for c in right_columns),
+        tuple((c.id, c.type) for c in columns),
+    )
+    return out, tuple(columns)
+
+
+def _cast_columns(rel: Rel, columns: Columns, types: list[ValueType], context: Context) -> tuple[Rel, Columns]:
+    if all(c.type == t for c, t in zip(columns, types, strict=True)):
+        return rel, columns
+    cast, out = [], []
+    for column, type in zip(columns, types, strict=True):
+        value = coerce(Typed(Field(column.id, column.type), context.column_domain(column.id), column.span), type)
+        new = context.add(replace(column, id=context.fresh(), type=type, domain=value.domain))
+        cast.append((new.id, value.term))
+        out.append(new)
+    return Compute(rel, tuple(cast)), tuple(out)
+
+
+def _values(node: ast.Values, context: Context, scope: Scope) -> tuple[Rel, Columns]:
+    width = len(node.rows[0])
+    rows = []
+    for row in node.rows:
+        if len(row) != width:
+            raise refuse(
+                "PQL0307", "the rows of VALUES differ in length", node.span, help="write as many values in each row"
+            )
+        rows.append([typed(value, Place(context, scope, clause="VALUES")) for value in row])
+    columns: list[Attribute] = []
+    for at in range(width):
+        type = rows[0][at].type
+        for row in rows[1:]:
+            common = resolve("coalesce", (type, row[at].type), (None, None))
+            if common is None:
+                raise refuse(
+                    "PQL0307", f"{type} and {row[at].type} in one column", row[at].span, help="cast one of them"
+                )
+            type = common.result
+        domain = None
+        for row in rows:
+            row[at] = coerce(row[at], type)
+            domain = row[at].domain if domain is None else domain.union(row[at].domain)
+        assert domain is not None
+        columns.append(
+            context.add(Attribute(context.fresh(), f"column{at + 1}", type, domain, Label.PUBLIC, span=node.span))
+        )
+    terms = tuple(tuple(value.term for value in row) for row in rows)
+    return Rows(tuple((c.id, c.type) for c in columns), terms), tuple(columns)
+
+
+def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope) -> Rel:
+    """ORDER BY of a set operation: by output columns."""
+    if not tail.order and tail.limit is None and not tail.offset:
+        return rel
+    if private(rel):
+        raise not_yet("LIMIT and ORDER BY of private rows", tail.order[0].span if tail.order else Span(0, 0))
+    here = Scope((InSight("", columns),), parent=scope)
+    keys: list[SortKey] = []
+    for item in tail.order:
+        at = position(item.expr, len(columns))
+        term = (
+            Field(columns[at].id, columns[at].type) if at is not None else typed(item.expr, Place(context, here)).term
+        )
+        keys.append(sort_key(item, term))
+    return Sorted(rel, tuple(keys), tail.limit, tail.offset)
+
+
+def _rows(node: ast.Query, context: Context) -> int | None:
+    if node.limit is None:
+        return None
+    if node.limit.per_unit:
+        raise not_yet("LIMIT … PER UNIT", node.limit.span, "declare AT MOST n ROWS PER UNIT")
+    return _count(node.limit.count, context, "LIMIT")
+
+
+def _count(node: ast.Expr | None, context: Context, clause: str) -> int | None:
+    if node is None:
+        return None
+    value = typed(node, Place(context, Scope(), clause=clause))
+    if value.free:
+        assert isinstance(node, ast.Param)
+        raise constants.unbound(node, clause)
+    if value.text is not None:
+        value = constants.literal(value.text, ValueType("INT"), value.span)
+    if not isinstance(value.term, Const) or not isinstance(value.term.value, int) or value.term.value < 0:
+        raise refuse("PQL0308", f"{clause} needs a constant whole number", node.span, help=f"write {clause} 10")
+    return value.term.value

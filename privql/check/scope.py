@@ -1,0 +1,124 @@
+"""Which names mean what: the columns in sight of an expression, and the nearest name when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from privql.check.relations import Attribute, Rel
+from privql.diagnostics import Fix, PrivQLError, Span, refuse
+from privql.policy.catalog import fold
+from privql.syntax import ast, quote
+
+
+@dataclass(frozen=True, slots=True)
+class InSight:
+    """One item of FROM: its alias and the columns it brings."""
+
+    alias: str
+    columns: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A named query: its tree and columns. `shared`: it is computed once, and referred to by this name."""
+
+    rel: Rel
+    columns: tuple[Attribute, ...]
+    shared: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The items of one FROM, and the query around it. `merged`: the columns of USING and NATURAL, named once."""
+
+    items: tuple[InSight, ...] = ()
+    merged: tuple[Attribute, ...] = ()
+    parent: Scope | None = None
+    windows: Mapping[str, ast.Window] = field(default_factory=dict)  # WINDOW w AS (…)
+    ctes: Mapping[str, Bound] = field(default_factory=dict)
+
+    def cte(self, name: str) -> Bound | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if fold(name) in scope.ctes:
+                return scope.ctes[fold(name)]
+            scope = scope.parent
+        return None
+
+    def everything(self) -> list[Attribute]:
+        """`*`: merged columns first, then the others of each item."""
+        names = {fold(column.name) for column in self.merged}
+        rest = [c for item in self.items for c in item.columns if fold(c.name) not in names]
+        return [*self.merged, *rest]
+
+    def of(self, alias: str) -> tuple[Attribute, ...] | None:
+        folded = fold(alias)
+        return next((item.columns for item in self.items if fold(item.alias) == folded), None)
+
+    def find(self, path: tuple[str, ...]) -> list[Attribute]:
+        """Every column that the path could mean here, without the queries around."""
+        name = fold(path[-1])
+        if len(path) == 1:
+            once = [column for column in self.merged if fold(column.name) == name]
+            if once:
+                return once
+            return [c for item in self.items for c in item.columns if fold(c.name) == name]
+        columns = self.of(path[-2]) or ()
+        return [column for column in columns if fold(column.name) == name]
+
+    def resolve(self, path: tuple[str, ...], span: Span) -> tuple[Attribute, bool]:
+        """The column, and whether it is one of this FROM (False: of a query around it)."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.find(path)
+            if len(found) > 1:
+                raise refuse(
+                    "PQL0203",
+                    f"`{'.'.join(path)}` could be one of {len(found)} columns",
+                    span,
+                    why="it is a column of " + " and of ".join(f"`{a}`" for a in scope._owners(found)),
+                    help=f"write `{quote(scope._owners(found)[0])}.{quote(path[-1])}`",
+                )
+            if found:
+                return found[0], scope is self
+            scope = scope.parent
+        raise self.unknown(path, span)
+
+    def _owners(self, columns: list[Attribute]) -> list[str]:
+        ids = {column.id for column in columns}
+        return [item.alias for item in self.items if any(column.id in ids for column in item.columns)]
+
+    def unknown(self, path: tuple[str, ...], span: Span) -> PrivQLError:
+        scopes: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            scopes.append(scope)
+            scope = scope.parent
+        if len(path) > 1 and not any(s.of(path[-2]) is not None for s in scopes):
+            aliases = [item.alias for s in scopes for item in s.items]
+            return unknown_name("PQL0201", "table", path[-2], span, aliases, prefix="", rest=path[-1])
+        names = [c.name for s in scopes for c in s.everything() if not c.hidden]
+        return unknown_name("PQL0202", "column", path[-1], span, names, prefix=".".join(path[:-1]))
+
+
+def unknown_name(
+    code: str, kind: str, name: str, span: Span, known: Iterable[str], *, prefix: str = "", rest: str = ""
+) -> PrivQLError:
+    """`no such column`, with the nearest one there is, and what there is."""
+    names = list(dict.fromkeys(known))
+    near = nearest(name, names)
+    listed = ", ".join(f"`{n}`" for n in names[:8]) + (", …" if len(names) > 8 else "")
+    if near is not None:
+        text = ".".join(quote(part) for part in (prefix, near, rest) if part)
+        return refuse(code, f"no {kind} named `{name}`", span, help=f"did you mean `{near}`?", fixes=(Fix(span, text),))
+    return refuse(
+        code, f"no {kind} named `{name}`", span, help=f"there is {listed}" if names else f"there is no {kind} in sight"
+    )
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    folded = {fold(n): n for n in names}
+    close = get_close_matches(fold(name), folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else None

@@ -1,0 +1,128 @@
+"""A checked expression, and the place it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from privql.check.env import Env
+from privql.check.relations import Attribute, Block, Label, Rel, Subquery
+from privql.check.scope import Bound, Scope
+from privql.diagnostics import Diagnostic, Span
+from privql.domains import Domain, finite, grid_of, whole
+from privql.functions.scalar import infer
+from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
+from privql.syntax import ast
+
+if TYPE_CHECKING:
+    from privql.check.grouping import Collector
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An expression's term, the domain inferred for it, and where it was written.
+
+    `text` is set for a string literal that has not met a partner yet: it will take that partner's type.
+    """
+
+    term: Scalar
+    domain: Domain
+    span: Span
+    text: str | None = None
+    free: bool = False  # a parameter without a value: it takes its partner's type
+
+    @property
+    def type(self) -> ValueType:
+        return self.term.type
+
+    @property
+    def constant(self) -> bool:
+        return isinstance(self.term, Const) and not self.free
+
+
+def const(value: Value, type: ValueType, span: Span) -> Typed:
+    domain = finite([value], False, grid_of(type)) if value is not None else Domain(values=(), nullable=True)
+    return Typed(Const(value, type), domain, span)
+
+
+@dataclass
+class Context:
+    """What one statement accumulates while it is checked."""
+
+    env: Env
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    domains: dict[str, Domain] = field(default_factory=dict)  # by column, where more is known than declared
+    members_from: dict[str, tuple[str, str] | ast.Query] = field(default_factory=dict)
+    blocks: list[Block] = field(default_factory=list)
+    shared: list[tuple[str, Rel]] = field(default_factory=list)
+    subqueries: dict[str, Subquery] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
+    used: dict[str, Span] = field(default_factory=dict)  # where a column was last written
+    params: list[str] = field(default_factory=list)
+    views: dict[str, Bound] = field(default_factory=dict)
+    payers: list[list[int]] = field(default_factory=list)  # blocks of each clause now open
+    clauses: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # clause -> blocks it pays for
+    _next: int = 0
+
+    def fresh(self) -> str:
+        self._next += 1
+        return f"c{self._next}"
+
+    def add(self, attribute: Attribute) -> Attribute:
+        self.attributes[attribute.id] = attribute
+        return attribute
+
+    def domain_of(self, term: Scalar, facts: Mapping[str, Domain]) -> Domain:
+        """Infer again, for a term that was built before; narrowing asks for this."""
+        match term:
+            case Field(name=name):
+                return facts.get(name) or self.column_domain(name)
+            case Const(value=value, type=type):
+                return const(value, type, Span(0, 0)).domain
+            case Apply(op=op, args=args, type=type):
+                return infer(op, tuple(a.type for a in args), type, tuple(self.domain_of(a, facts) for a in args))
+
+    def column_domain(self, id: str) -> Domain:
+        known = self.domains.get(id)
+        if known is None:
+            attribute = self.attributes.get(id)
+            known = attribute.domain if attribute is not None else Domain()
+            members = self._members(id)
+            if members is not None:
+                known = finite(members, known.nullable, known.grid)
+            self.domains[id] = known
+        return known
+
+    def _members(self, id: str) -> tuple[Value, ...] | None:
+        """What a public table says that a column may hold; read only when something depends on it."""
+        source, public = self.members_from.get(id), self.env.public
+        if source is None or public is None:
+            return None
+        return public.column(*source) if isinstance(source, tuple) else public.query(source)
+
+    def label(self, term: Scalar) -> Label:
+        labels = [self.attributes[id].label for id in fields(term) if id in self.attributes]
+        return max(labels, default=Label.PUBLIC)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an expression stands: what is in sight, what is known to hold, and what may be called."""
+
+    context: Context
+    scope: Scope
+    facts: Mapping[str, Domain] = field(default_factory=dict)
+    collector: Collector | None = None  # gathers aggregates and windows; None where there can be none
+    clause: str = "an expression"
+    aliases: Mapping[str, Typed] = field(default_factory=dict)  # select items by name, where a clause may use them
+    alias_rule: Literal["first", "last"] = "last"  # whether a select item's name goes before a column's
+
+    def knowing(self, facts: Mapping[str, Domain]) -> Place:
+        return replace(self, facts={**self.facts, **facts}) if facts else self
+
+    def domain(self, id: str) -> Domain:
+        return self.facts.get(id) or self.context.column_domain(id)
+
+
+__all__ = ["Context", "Place", "Typed", "const", "whole"]

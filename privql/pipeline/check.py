@@ -1,0 +1,173 @@
+"""From text to a priced plan, a statement at a time; no private row is read.
+
+`env` is threaded through a file: a line checks against the settings and the releases that earlier lines promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
+from privql.check.query import checked
+from privql.check.scope import unknown_name
+from privql.check.typed import Context
+from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
+from privql.pipeline.report import StatementCheck
+from privql.plan.amounts import known
+from privql.plan.program import plan
+from privql.policy.catalog import fold
+from privql.syntax import ast, parse_file
+
+SHOWN = ("TABLES", "BUDGET", "RELEASES")
+
+
+def check_text(source: Source, env: Env) -> Iterator[tuple[StatementCheck, Env]]:
+    """Each statement's check, and the environment after it. What a failed statement would define is poisoned."""
+    parsed, broken = parse_file(source)
+    found = [(item.span, item.statement, None) for item in parsed] + [(d.span, None, d) for d in broken]
+    for span, statement, problem in sorted(found, key=lambda item: item[0]):
+        if statement is None:
+            assert problem is not None
+            yield StatementCheck(source, span, "invalid", None, (problem.in_source(source),), env), env
+            continue
+        one, env = check_statement(statement, span, source, env)
+        yield one, env
+
+
+def check_statement(statement: ast.Statement, span: Span, source: Source, env: Env) -> tuple[StatementCheck, Env]:
+    context = Context(env)
+    kind = _kind(statement)
+    try:
+        made, after = _statement(statement, StatementCheck(source, span, kind, statement, (), env), context)
+    except PrivQLError as error:
+        diagnostics = tuple(d.in_source(source) for d in error.diagnostics)
+        failed = StatementCheck(source, span, kind, statement, diagnostics, env, silent=not diagnostics)
+        if isinstance(statement, ast.CreateRelease):
+            env = env.promising(ReleaseSchema(statement.name, (), poisoned=True))
+        return failed, env
+    notes = tuple(note.in_source(source) for note in context.notes)
+    return replace(made, diagnostics=notes, params=tuple(context.params), settings=after.settings), after
+
+
+def _statement(statement: ast.Statement, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:
+    env = context.env
+    match statement:
+        case ast.Query():
+            return _query(statement, made, context), env
+        case ast.CreateRelease():
+            return _create_release(statement, made, context)
+        case ast.Explain(statement=None):
+            raise _not_yet("EXPLAIN of a cart", statement.span)
+        case ast.Explain(statement=inner):
+            assert inner is not None
+            query = inner.query if isinstance(inner, ast.CreateRelease) else inner
+            return _query(query, made, context), env
+        case ast.Show(what=what):
+            if what.upper() not in SHOWN:
+                raise unknown_name("PQL0206", "list", what, statement.span, SHOWN)
+            return made, env
+        case ast.Describe(path=path):
+            _described(path, statement.span, env)
+            return made, env
+        case ast.SetOption():
+            return made, replace(env, settings=_set(statement, env))
+        case ast.Begin() | ast.Commit() | ast.Rollback():
+            raise _not_yet(f"{type(statement).__name__.upper()} (a plan of several queries)", statement.span)
+        case ast.Drop():
+            raise _not_yet(f"DROP {statement.kind}", statement.span)
+        case _:
+            raise refuse(
+                "PQL0413",
+                f"{_kind(statement).upper()} is the owner's",
+                statement.span,
+                why="a policy decides what an analyst may see, so an analyst cannot change it",
+                help="the owner writes it into the policy and runs `privql policy apply`",
+            )
+
+
+def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
+    query = checked(node, context)
+    program = plan(query, context.clauses, context.env)  # type: ignore[arg-type]
+    for one in program.measurements:
+        for name, _ in one.epsilon.params:
+            if name not in context.params:
+                context.params.append(name)
+    return replace(made, query=query, plan=program)
+
+
+def _create_release(statement: ast.CreateRelease, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:
+    env = context.env
+    taken = env.catalog.table(statement.name) or env.catalog.view(statement.name)
+    if taken is not None:
+        raise refuse(
+            "PQL0208", f"`{statement.name}` is a table's name", statement.span, help="give the release another name"
+        )
+    before = env.releases.get(fold(statement.name))
+    if before is not None and fold(statement.name) in env.promised:
+        raise refuse("PQL0208", f"two releases named `{statement.name}`", statement.span, help="give one another name")
+    made = _query(statement.query, made, context)
+    assert made.query is not None
+    columns = made.query.columns
+    if statement.columns and len(statement.columns) != len(columns):
+        raise refuse(
+            "PQL0303",
+            f"{len(statement.columns)} names for {len(columns)} columns",
+            statement.span,
+            help="name each column once",
+        )
+    if statement.columns:
+        columns = tuple(replace(column, name=name) for column, name in zip(columns, statement.columns, strict=True))
+        made = replace(made, query=replace(made.query, columns=columns))
+    schema = ReleaseSchema(statement.name, tuple(ReleaseColumn(c.name, c.type, c.domain) for c in columns))
+    return replace(made, name=statement.name), env.promising(schema)
+
+
+def _described(path: tuple[str, ...], span: Span, env: Env) -> None:
+    name, catalog = ".".join(path), env.catalog
+    if catalog.table(name) is None and catalog.view(name) is None and env.release(name) is None:
+        names = [*(t.name for t in catalog.tables), *(v.name for v in catalog.views)]
+        raise unknown_name("PQL0201", "table", name, span, names)
+
+
+def _set(statement: ast.SetOption, env: Env) -> Settings:
+    match fold(statement.name):
+        case "epsilon":
+            epsilon: Fraction = known(statement.value, env.params, "epsilon")
+            if epsilon <= 0:
+                raise refuse("PQL0503", "epsilon must be positive", statement.span, help="write SET epsilon = 0.1")
+            return replace(env.settings, epsilon=epsilon)
+        case "budget":
+            value = statement.value
+            name = (
+                value.path[-1]
+                if isinstance(value, ast.Column)
+                else value.value
+                if isinstance(value, ast.String)
+                else ""
+            )
+            budgets = [budget.name for budget in env.catalog.budgets]
+            if fold(name) not in {fold(b) for b in budgets}:
+                raise unknown_name("PQL0209", "budget", name, statement.value.span, budgets)
+            return replace(env.settings, budget=name)
+        case _:
+            raise unknown_name("PQL0209", "setting", statement.name, statement.span, ["epsilon", "budget"])
+
+
+def _kind(statement: ast.Statement) -> str:
+    match statement:
+        case ast.Query():
+            return "select"
+        case ast.SetOption():
+            return "set"
+        case _:
+            words = "".join(" " + c.lower() if c.isupper() else c for c in type(statement).__name__)
+            return words.strip()
+
+
+def _not_yet(what: str, span: Span) -> PrivQLError:
+    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it")
+
+
+__all__ = ["Diagnostic", "check_statement", "check_text"]

@@ -1,0 +1,61 @@
+"""EXPLAIN: what is measured, why it needs that much noise, and what that costs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.domains import number_text
+from privql.kernel.terms import Balance
+from privql.pipeline.report import StatementCheck, amount_of
+from privql.plan.program import BlockPlan, Measurement
+
+_SURE = Fraction(95, 100)
+
+
+def explain(check: StatementCheck) -> str:
+    if check.plan is None:
+        return f"{check.kind}: nothing is measured"
+    if not check.plan.blocks:
+        return "post-processing of public and released rows: free"
+    out = []
+    for plan in check.plan.blocks:
+        out += _block(plan)
+    total = check.plan.epsilon
+    out.append(f"total: ε = {total.text}" + (", answered before: free" if check.replay else ""))
+    return "\n".join(out)
+
+
+def _block(plan: BlockPlan) -> list[str]:
+    block, stable = plan.block, plan.lowered.stable
+    neighbours = "one changed" if block.unit.change_one else "one more or fewer"
+    rows = "1 row" if stable.rows == 1 else f"at most {stable.rows} rows"
+    out = [f"measure {block.table}: protects each {block.unit.name} ({neighbours}), {rows} per {block.unit.name}"]
+    for key in block.keys:
+        out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key.members)}")
+    for one in plan.measurements:
+        out += _measurement(one)
+    return out
+
+
+def _measurement(one: Measurement) -> list[str]:
+    grid, moved = one.grid, one.sensitivity
+    reach = number_text(moved.l1 * grid)
+    argument = "" if one.aggregate.argument is None else f", argument in {one.aggregate.domain.describe()}"
+    how = "two cells that share their noise" if isinstance(one.contribution, Balance) else "one sum"
+    per_row = number_text(Fraction(moved.l1, one.rows) * grid)
+    out = [
+        f"  {one.aggregate.text}{argument}: {how}, "
+        + (f"Δ = {reach}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {reach}")
+    ]
+    width = one.halfwidth(_SURE)
+    error = "its error depends on the count" if isinstance(one.contribution, Balance) else (
+        f"± {amount_of(width)} at 95%" if width is not None else "± depends on the parameters"
+    )
+    scale = f"scale {number_text(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
+    out.append(f"    ε = {one.epsilon.text}: discrete Laplace noise, {scale}, {error}")
+    return out
+
+
+def _members(members: tuple[object, ...]) -> str:
+    shown = [("NULL" if m is None else str(m)) for m in (members if len(members) <= 6 else members[:5])]
+    return ", ".join(shown) + (", …" if len(members) > 6 else "")

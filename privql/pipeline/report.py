@@ -1,0 +1,288 @@
+"""What a check says: per statement and per file, for people and as JSON. Rationals are text, `∞` where unbounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from privql.check.env import Env, Settings
+from privql.check.relations import Attribute, CheckedQuery, Label
+from privql.diagnostics import Diagnostic, Source, Span, span_json
+from privql.finish.origins import trace
+from privql.kernel.terms import Balance
+from privql.plan.amounts import ZERO, Amount
+from privql.plan.program import Measurement, Plan
+from privql.syntax import ast
+
+_SURE = Fraction(95, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """(ε, δ): exact fractions; while parameters have no value, amounts that are linear in them."""
+
+    epsilon: Fraction | Amount = Fraction(0)
+    delta: Fraction | Amount = Fraction(0)
+
+    def __str__(self) -> str:
+        epsilon = self.epsilon if isinstance(self.epsilon, Amount) else Amount(self.epsilon)
+        return f"ε = {epsilon.text}" + (f", δ = {self.delta}" if self.delta else "")
+
+    def to_json(self) -> dict[str, str]:
+        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+
+def price(epsilon: Amount) -> Price:
+    return Price(epsilon.constant if epsilon.known else epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    attribute: Attribute
+    halfwidth95: Fraction | None
+
+    @property
+    def name(self) -> str:
+        return self.attribute.name
+
+    @property
+    def type(self) -> str:
+        return str(self.attribute.type)
+
+    @property
+    def label(self) -> str:
+        return {Label.PUBLIC: "Public", Label.RELEASED: "Released"}.get(self.attribute.label, "Private")
+
+    @property
+    def nullable(self) -> bool:
+        return self.attribute.domain.nullable
+
+    @property
+    def domain(self) -> str:
+        return self.attribute.domain.describe()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "type": self.type,
+            "label": self.label,
+            "nullable": self.nullable,
+            "domain": self.domain,
+            "halfwidth95": str(self.halfwidth95) if self.halfwidth95 is not None else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCheck:
+    """One statement: accepted and priced, or rejected with reasons."""
+
+    source: Source
+    span: Span
+    kind: str
+    statement: ast.Statement | None
+    diagnostics: tuple[Diagnostic, ...]
+    env: Env
+    query: CheckedQuery | None = None
+    plan: Plan | None = None
+    params: tuple[str, ...] = ()
+    name: str | None = None  # CREATE RELEASE name
+    replay: bool = False  # the ledger has this answer already
+    settings: Settings = Settings()  # after this statement
+    silent: bool = False  # it depends on a statement that failed, and that said why
+
+    @property
+    def ok(self) -> bool:
+        return not self.silent and all(d.severity != "error" for d in self.diagnostics)
+
+    @property
+    def runs(self) -> bool:
+        """Whether running it would measure something: EXPLAIN does not."""
+        return self.plan is not None and bool(self.plan.blocks) and not isinstance(self.statement, ast.Explain)
+
+    @property
+    def free(self) -> str | None:
+        if self.query is None or (self.runs and not self.replay):
+            return None
+        return "replay" if self.replay else "post-processing"
+
+    @property
+    def epsilon(self) -> Amount:
+        """What running it will spend."""
+        return self.plan.epsilon if self.plan is not None and self.runs and not self.replay else ZERO
+
+    @property
+    def by_unit(self) -> dict[str, Amount]:
+        return self.plan.by_unit if self.plan is not None and self.runs and not self.replay else {}
+
+    @property
+    def cost(self) -> Price:
+        return price(self.epsilon)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return self.plan.measurements if self.plan is not None else ()
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups the answer is made of, where one block is measured."""
+        if self.plan is None or len(self.plan.blocks) != 1:
+            return None
+        out = 1
+        for key in self.plan.blocks[0].block.keys:
+            out *= len(key.members)
+        return out
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        if self.query is None:
+            return ()
+        out = []
+        for attribute, origin in zip(self.query.columns, trace(self.query), strict=True):
+            width = None
+            if origin is not None and self.plan is not None:
+                width = self.plan.blocks[origin.block].measurements[origin.aggregate].halfwidth(_SURE)
+            out.append(OutputColumn(attribute, width))
+        return tuple(out)
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.span.start)[0]
+
+    def __str__(self) -> str:
+        if not self.ok:
+            return "\n\n".join(str(d) for d in self.diagnostics)
+        cost = f"free ({self.free})" if self.free else str(self.cost) if self.runs else "free"
+        out = [f"line {self.line}: {self.kind}, {cost}"]
+        for column in self.columns:
+            error = f" ± {amount_of(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
+            out.append(f"  {column.name}: {column.type} {column.label}{error}")
+        return "\n".join([*out, *(str(d) for d in self.diagnostics)])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "line": self.line,
+            "kind": self.kind,
+            "ok": self.ok,
+            "span": span_json(self.source, self.span),
+            "free": self.free,
+            "groups": self.groups,
+            "cost": self.cost.to_json(),
+            "columns": [c.to_json() for c in self.columns],
+            "measurements": [measurement_json(one, self.source) for one in self.measurements],
+        }
+
+
+def amount_of(value: Fraction) -> str:
+    return Amount(value).text
+
+
+def measurement_json(one: Measurement, source: Source | None) -> dict[str, Any]:
+    """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid."""
+    scale = one.scale
+    grid = one.grid
+    out: dict[str, Any] = {"text": one.aggregate.text}
+    if source is not None:
+        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    return out | {
+        "block": one.block,
+        "unit": one.unit.name,
+        "rows_per_unit": str(one.rows),
+        "l1": str(one.sensitivity.l1 * grid),
+        "l2_squared": str(one.sensitivity.l2_squared * grid**2),
+        "mechanism": "discrete_laplace",
+        "release": "two_cell_mean" if isinstance(one.contribution, Balance) else "sum",
+        "scale": str(scale * grid) if scale is not None else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})",
+        "grid": str(grid),
+        "epsilon": str(one.epsilon),
+        "delta": "0",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCost:
+    """What a text would take from one budget. `budget` None: no budget of the unit is open to this analyst."""
+
+    budget: str | None
+    unit: str
+    cost: Price
+    fits: bool
+    left_after: Fraction | Amount | None
+
+    def to_json(self) -> dict[str, Any]:
+        after = str(self.left_after) if self.left_after is not None else None
+        return {"budget": self.budget, "unit": self.unit, **self.cost.to_json(), "fits": self.fits, "left_after": after}
+
+
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """A text of any number of statements, priced as a whole."""
+
+    source: Source
+    statements: tuple[StatementCheck, ...]
+    costs: tuple[BudgetCost, ...] = ()
+    over: tuple[Diagnostic, ...] = ()  # what the budget cannot carry
+    bound: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return (*(d for one in self.statements for d in one.diagnostics), *self.over)
+
+    @property
+    def ok(self) -> bool:
+        return all(one.ok for one in self.statements) and not self.over
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for one in self.statements for name in one.params))
+
+    @property
+    def total(self) -> Price:
+        return price(sum((one.epsilon for one in self.statements), ZERO))
+
+    @property
+    def cost(self) -> Price:
+        return self.total
+
+    @property
+    def columns(self) -> tuple[OutputColumn, ...]:
+        return self.statements[-1].columns if self.statements else ()
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(m for one in self.statements for m in one.measurements)
+
+    def __str__(self) -> str:
+        out = [str(one) for one in self.statements if one.ok]
+        for cost in self.costs:
+            after = f"{_text(cost.left_after)} left" if cost.left_after is not None else "no budget"
+            fits = "" if cost.fits else ", does not fit"
+            out.append(f"total: {cost.cost} of {cost.budget or 'no budget'} ({cost.unit}), {after}{fits}")
+        if not self.costs and self.ok:
+            out.append("total: free")
+        return "\n".join(out)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "ok": self.ok,
+            "file": self.source.name,
+            "params": list(self.params),
+            "total": self.total.to_json(),
+            "costs": [cost.to_json() for cost in self.costs],
+            "statements": [one.to_json() for one in self.statements],
+            "diagnostics": [d.to_json() for d in self.diagnostics],
+        }
+
+
+def _text(value: Fraction | Amount) -> str:
+    return value.text if isinstance(value, Amount) else amount_of(value)
+
+
+def certificate(plan: Plan) -> dict[str, Any]:
+    """What was measured and how: the same text for the same query, whoever asks and wherever it stood in a file."""
+    return {"measurements": [measurement_json(one, None) for one in plan.measurements]}
+
+
+__all__ = ["BudgetCost", "FileCheck", "OutputColumn", "Price", "Sequence", "StatementCheck", "certificate"]

@@ -1,0 +1,66 @@
+"""A query as the ledger knows it: its canonical text, parameters, measurements and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from privql.check.relations import CheckedQuery, PublicScan, Rel
+from privql.kernel.cost import Cost
+from privql.ledger import Request
+from privql.pipeline.report import StatementCheck, certificate
+from privql.syntax import ast, unparse
+
+
+def request_for(check: StatementCheck, analyst: str, policy_version: int) -> Request:
+    """The query as the ledger knows it: the same text, parameters, measurements and versions are the same query."""
+    assert check.plan is not None
+    params = {name: _written(check.env.params.get(name)) for name in sorted(check.params)}
+    return Request(
+        analyst=analyst,
+        query=canonical(check),
+        parameters=json.dumps(params),
+        policy_version=policy_version,
+        charges=tuple((unit, Cost(epsilon.constant)) for unit, epsilon in check.plan.by_unit.items()),
+        measurements=json.dumps(certificate(check.plan)),
+        tables=tuple(dict.fromkeys(_tables(check))),
+        name=check.name,
+        budget=check.env.settings.budget,
+    )
+
+
+def canonical(check: StatementCheck) -> str:
+    node = check.statement
+    if isinstance(node, ast.CreateRelease):
+        columns = f"({', '.join(node.columns)}) " if node.columns else ""
+        return columns + unparse(node.query)
+    assert node is not None
+    return unparse(node)
+
+
+def _written(value: object) -> str:
+    return f"{type(value).__name__} {value}"
+
+
+def _tables(check: StatementCheck) -> list[str]:
+    """Every table whose data the answer depends on, named releases apart: those never change."""
+    assert check.query is not None and check.plan is not None
+    out = [block.block.table for block in check.plan.blocks]
+    return out + [leaf.table for leaf in leaves(roots(check.query)) if isinstance(leaf, PublicScan) and not leaf.dummy]
+
+
+def roots(query: CheckedQuery) -> list[Rel]:
+    """The trees of a query: its own, those that are computed once, and those of subqueries."""
+    return [query.rel, *(rel for _, rel in query.shared), *(s.rel for _, s in query.subqueries)]
+
+
+def leaves(trees: Sequence[Rel]) -> list[Rel]:
+    out: list[Rel] = []
+    todo = list(trees)
+    while todo:
+        rel = todo.pop()
+        inputs = [getattr(rel, side) for side in ("input", "left", "right") if hasattr(rel, side)]
+        todo.extend(inputs)
+        if not inputs:
+            out.append(rel)
+    return out

@@ -1,0 +1,167 @@
+"""From a checked statement to its answer: reserve, measure, add noise, finish, store, hand out - in that order.
+
+Nothing is shown that the ledger has not stored. A failure after the reservation leaves the charge standing; asking
+the same again resumes it. What goes wrong in an engine becomes one constant diagnostic: its own text may quote data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
+from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
+from privql.engines.interface import EngineError
+from privql.finish.cells import finish_block
+from privql.finish.origins import thread
+from privql.finish.present import MeasuredBlock, present, threaded_ids
+from privql.finish.recipe import Recipe
+from privql.finish.result import Release
+from privql.finish.table import Table
+from privql.kernel.cost import Cost, amount_text
+from privql.kernel.terms import cells
+from privql.ledger import Ledger, LedgerError, OverBudget, Replay
+from privql.pipeline.report import StatementCheck, certificate
+from privql.pipeline.request import canonical, leaves, request_for, roots
+from privql.plan.program import BlockPlan
+from privql.release import release
+
+
+class PrivateEngine(Protocol):
+    def preflight(self, scans: Any) -> None: ...
+    def run(self, sums: Any, salt: bytes) -> Any: ...
+
+
+class Post(Protocol):
+    def run(self, query: CheckedQuery, blocks: Sequence[Table], released: Mapping[str, Table]) -> Table: ...
+
+
+@dataclass(frozen=True)
+class Desk:
+    """All that an answer is made with, opened only when it is needed."""
+
+    ledger: Ledger
+    analyst: str
+    policy_version: int
+    engine: Callable[[Sequence[str]], PrivateEngine]  # for these private tables
+    post: Callable[[], Post]
+    released: Callable[[str], Table]
+    dummy: bool = False
+
+
+def run(check: StatementCheck, desk: Desk) -> Release:
+    """The answer of an accepted query or CREATE RELEASE."""
+    assert check.ok and check.query is not None and check.plan is not None
+    missing = [name for name in check.params if name not in check.env.params]
+    if missing:
+        raise refuse(
+            "PQL0304",
+            f"parameter `${missing[0]}` has no value",
+            check.span,
+            why="a query runs with all of its parameters bound",
+            help=f"bind it: `--param {missing[0]}=…`, or `params={{'{missing[0]}': …}}`",
+        ).in_source(check.source)
+    try:
+        if not check.plan.blocks:
+            return _free(check, desk)
+        return _paid(check, desk)
+    except OverBudget as over:
+        raise over_budget(over, check.span).in_source(check.source) from None
+    except LedgerError as problem:
+        raise refuse("PQL0510", str(problem), check.span).in_source(check.source) from None
+    except EngineError as problem:
+        raise engine_failed(problem, check.span).in_source(check.source) from None
+
+
+def _free(check: StatementCheck, desk: Desk) -> Release:
+    """Public and released rows only: nothing is charged. A named answer is kept, so that it can be built upon."""
+    assert check.query is not None
+    answer = present(check.query, (), _answer(check.query, (), desk), cost=Cost(), dummy=_invented(check.query, desk))
+    if check.name is None:
+        return answer
+    stored = desk.ledger.keep(desk.analyst, check.name, canonical(check), answer.to_bytes())
+    return Release.from_bytes(stored.answer)
+
+
+def _paid(check: StatementCheck, desk: Desk) -> Release:
+    assert check.query is not None and check.plan is not None
+    plans = check.plan.blocks
+    tables = tuple(dict.fromkeys(block.block.table for block in plans))
+    engine = desk.engine(tables)
+    engine.preflight([one.measured.term for one in plans if one.measured is not None])
+    request = request_for(check, desk.analyst, desk.policy_version)
+    granted = desk.ledger.reserve(request)
+    if isinstance(granted, Replay):
+        return _replayed(granted)
+    measured = [one.measured for one in plans if one.measured is not None]
+    noisy = release(granted, measured, engine)
+    recipes = [recipes_of(one) for one in plans]
+    blocks = tuple(finish_block(one.block, r, c) for one, r, c in zip(plans, recipes, noisy, strict=True))
+    query = thread(check.query, threaded_ids(check.query, recipes))
+    made = present(
+        check.query,
+        [MeasuredBlock(r, c) for r, c in zip(recipes, noisy, strict=True)],
+        _answer(query, blocks, desk),
+        cost=Cost(check.plan.epsilon.constant, Fraction(0)),
+        release_id=granted.release_id,
+        certificate=certificate(check.plan),
+        dummy=desk.dummy,
+    )
+    # Another process may have answered the same charge first: then its answer is the answer.
+    return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
+
+
+def _replayed(found: Replay) -> Release:
+    return replace(Release.from_bytes(found.answer), cost=Cost())
+
+
+def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
+    """How each aggregate is made of the block's noisy cells."""
+    out, at = [], 0
+    for one in plan.measurements:
+        assert one.scale is not None
+        out.append(Recipe(one.contribution, at, one.scale, one.aggregate.type))
+        at += cells(one.contribution)
+    return tuple(out)
+
+
+def _answer(query: CheckedQuery, blocks: Sequence[Table], desk: Desk) -> Table:
+    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
+    return desk.post().run(query, blocks, {name: desk.released(name) for name in sorted(names)})
+
+
+def _invented(query: CheckedQuery, desk: Desk) -> bool:
+    return desk.dummy or any(isinstance(leaf, PublicScan) and leaf.dummy for leaf in leaves(roots(query)))
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def over_budget(over: OverBudget, span: Span) -> PrivQLError:
+    code = {"max per query": "PQL0504", "no grant": "PQL0505", "no budget": "PQL0505"}.get(over.reason, "PQL0502")
+    help = {
+        "max per query": "spend less on this query, or split it",
+        "no grant": "ask the owner for a grant: `GRANT budget TO you`",
+        "no budget": "ask the owner for a budget: `CREATE BUDGET … FOR UNIT …`",
+    }.get(over.reason, "")
+    if not help:
+        left = over.left.epsilon
+        help = f"spend at most ε = {amount_text(left)}, " if left > 0 else "nothing is left: "
+        help += "use answers released before (`SHOW RELEASES`), or ask the owner for more budget"
+    return refuse(code, str(over), span, help=help)
+
+
+def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
+    if problem.kind == "failed":
+        return PrivQLError(
+            Diagnostic(
+                "PQL0601",
+                "the engine could not finish this query",
+                span,
+                why="what it said may quote data, so only the owner's log has it",
+                help="ask the owner; a charge already made stands, and the same query resumes it",
+            )
+        )
+    return refuse("PQL0602", str(problem), span, help="ask the owner where the data is; nothing was spent")

@@ -1,0 +1,120 @@
+"""Amounts of budget: exact, and linear in the parameters that are not bound yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from privql.diagnostics import Span, refuse
+from privql.kernel.cost import amount_text, parse_amount
+from privql.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """`constant` + Σ factor * $parameter."""
+
+    constant: Fraction = Fraction(0)
+    params: tuple[tuple[str, Fraction], ...] = ()
+
+    @property
+    def known(self) -> bool:
+        return not self.params
+
+    def __bool__(self) -> bool:
+        return bool(self.constant or self.params)
+
+    def __add__(self, other: Amount) -> Amount:
+        factors = dict(self.params)
+        for name, factor in other.params:
+            factors[name] = factors.get(name, Fraction(0)) + factor
+        return Amount(self.constant + other.constant, tuple((n, f) for n, f in factors.items() if f))
+
+    def __sub__(self, other: Amount) -> Amount:
+        return self + other.times(Fraction(-1))
+
+    def times(self, factor: Fraction) -> Amount:
+        return Amount(self.constant * factor, tuple((name, f * factor) for name, f in self.params if factor))
+
+    def __str__(self) -> str:
+        """As JSON has it: `1/2`, `2*$e`, `1/4 + $e`."""
+        parts = [str(self.constant)] if self.constant or not self.params else []
+        parts += [f"${name}" if f == 1 else f"{f}*${name}" for name, f in self.params]
+        return " + ".join(parts)
+
+    @property
+    def text(self) -> str:
+        """As a person reads it: decimals where they are exact."""
+        return amount_text(self.constant) if self.known and self.constant >= 0 else str(self)
+
+
+ZERO = Amount()
+
+
+def amount(node: ast.Expr, params: Mapping[str, object], what: str) -> Amount:
+    """The amount that the privacy clause states."""
+    match node:
+        case ast.Number(text=text):
+            return Amount(_parse(text, node.span, what))
+        case ast.String(value=text):
+            return Amount(_parse(text, node.span, what))
+        case ast.Param(name=name):
+            if name not in params:
+                return Amount(Fraction(0), ((name, Fraction(1)),))
+            value = params[name]
+            if not isinstance(value, (str, int, float, Fraction, Decimal)):
+                raise refuse("PQL0503", f"`${name}` is not an amount", node.span, help="bind a number, such as 0.5")
+            return Amount(_parse(value, node.span, what))
+        case ast.Unary(op="+", operand=operand):
+            return amount(operand, params, what)
+        case ast.Binary(op=("+" | "-" | "*" | "/") as op, left=left, right=right):
+            return _arithmetic(op, amount(left, params, what), amount(right, params, what), node.span, what)
+        case _:
+            raise refuse(
+                "PQL0503",
+                f"{what} is not an amount",
+                node.span,
+                help="write a number, a ratio such as 1/3, or a parameter `$e`",
+            )
+
+
+def known(node: ast.Expr, params: Mapping[str, object], what: str) -> Fraction:
+    """An amount that must be known to check the query."""
+    value = amount(node, params, what)
+    if not value.known:
+        raise refuse(
+            "PQL0304",
+            f"parameter `${value.params[0][0]}` has no value",
+            node.span,
+            why=f"{what} must be known to check the query",
+            help=f"bind it: `--param {value.params[0][0]}=…`",
+        )
+    return value.constant
+
+
+def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> Amount:
+    if op == "+":
+        return left + right
+    if op == "-":
+        return left - right
+    if op == "*" and (left.known or right.known):
+        return left.times(right.constant) if right.known else right.times(left.constant)
+    if op == "/" and right.known and right.constant:
+        return left.times(1 / right.constant)
+    raise refuse(
+        "PQL0503",
+        f"{what} must be linear in its parameters",
+        span,
+        help="write a number, or a multiple of one parameter",
+    )
+
+
+def _parse(value: str | int | float | Fraction | Decimal, span: Span, what: str) -> Fraction:
+    try:
+        return parse_amount(value)
+    except ValueError as problem:
+        raise refuse(
+            "PQL0503", f"{what}: {problem}", span, help="write a number such as 0.5, or a ratio such as 1/3"
+        ) from None

@@ -1,0 +1,52 @@
+"""From an aggregate and the domain of its argument to integers with a known reach."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from privql.check.relations import Aggregate
+from privql.domains import Domain
+from privql.kernel.scalars import Scalar
+from privql.kernel.terms import Balance, Contribution, Steps, Tally, Total
+
+_STEP_LIMIT = 2**62
+_FINENESS = 40  # a FLOAT is summed in about 2^40 steps of its range
+_DOUBLE = 52  # below this, a step is finer than the numbers themselves
+
+
+def contribution(aggregate: Aggregate) -> Contribution:
+    if aggregate.argument is None:
+        return Tally(aggregate.where)
+    if aggregate.function == "avg":
+        return Balance(_steps(aggregate.argument, aggregate.domain, spread=True), aggregate.where)
+    return Total(_steps(aggregate.argument, aggregate.domain, spread=False), aggregate.where)
+
+
+def _steps(value: Scalar, domain: Domain, spread: bool) -> Steps:
+    """`spread`: noise will follow the width of the range, not its distance from zero."""
+    low, high = (
+        (domain.low or Fraction(0), domain.high or Fraction(0)) if not domain.empty else (Fraction(0), Fraction(0))
+    )
+    far = max(abs(low), abs(high))
+    if domain.grid is not None:
+        grid = domain.grid
+    else:
+        fine = _power_of_two((high - low if spread else far) or far or Fraction(1), _FINENESS)
+        grid = max(fine, _power_of_two(far or Fraction(1), _DOUBLE))
+    while far / grid > _STEP_LIMIT - 1:
+        grid *= 2
+    first, last = _nearest(low / grid), _nearest(high / grid)
+    if first == last and (spread or first == 0):
+        last += 1  # a constant still needs a range to be measured in
+    return Steps(value, grid, first, last)
+
+
+def _power_of_two(size: Fraction, bits: int) -> Fraction:
+    """The power of two next below size / 2^bits."""
+    exponent = size.numerator.bit_length() - size.denominator.bit_length() - 1 - bits
+    return Fraction(2) ** exponent
+
+
+def _nearest(steps: Fraction) -> int:
+    return math.floor(steps + Fraction(1, 2))

@@ -1,0 +1,132 @@
+"""From a block of the typed tree to kernel terms: the declarations enforced at the scan, filters, columns, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from privql.check.env import Env
+from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
+from privql.domains import Domain, finite
+from privql.kernel import rules
+from privql.kernel.rules import Stable
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.terms import Contribution, Key, Scan
+from privql.policy.catalog import Column, Table
+
+_LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    stable: Stable
+    keys: tuple[Key, ...]
+
+
+def lower(block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env) -> Lowered:
+    """`rows`: the query's AT MOST, on top of the table's own."""
+    needed: set[str] = set()
+    for key in block.keys:
+        needed |= fields(key.value)
+    for contribution in contributions:
+        needed |= _reads(contribution)
+    stable = _relation(block.rel, frozenset(needed), env)
+    table = env.catalog.table(block.table)
+    assert table is not None
+    limits = [limit for limit in (rows, table.at_most) if limit is not None]
+    if limits and (stable.rows is None or stable.rows > min(limits)):
+        # last of all, so that rows which a filter drops do not use up a unit's share
+        stable = rules.keep_rows(stable, min(limits))
+    return Lowered(stable, tuple(Key(key.value, key.members) for key in block.keys))
+
+
+def _reads(contribution: Contribution) -> frozenset[str]:
+    read = fields(contribution.where) if contribution.where is not None else frozenset()
+    steps = getattr(contribution, "steps", None)
+    return read | fields(steps.value) if steps is not None else read
+
+
+def _relation(rel: Rel, needed: frozenset[str], env: Env) -> Stable:
+    match rel:
+        case Where(input=input, condition=condition):
+            return rules.keep_where(_relation(input, needed | fields(condition), env), condition)
+        case Compute(input=input, columns=columns):
+            kept = tuple((id, value) for id, value in columns if id in needed)
+            read = frozenset(name for _, value in kept for name in fields(value))
+            return rules.compute(_relation(input, read, env), kept)
+        case PrivateScan():
+            return _scan(rel, needed, env)
+        case _:
+            raise rules.Unproved("a block reads private rows, filtered and computed, and nothing else")
+
+
+def _scan(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
+    """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped."""
+    table = env.catalog.table(rel.table)
+    assert table is not None and table.unit is not None
+    wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
+    required = [column for column in table.columns if column.not_null and column.name != table.unit_column]
+    read = {name for _, name in wanted} | {column.name for column in required}
+    columns = {column.name: column for column in table.columns if column.name in read}
+    unit = table.column(table.unit_column) if table.unit_column is not None else None
+    stable = rules.scan(
+        Scan(
+            table.name,
+            table.unit,
+            (unit.name, unit.type) if unit is not None else None,
+            table.one_row_per_unit,
+            tuple((column.name, column.type) for column in columns.values()),
+        )
+    )
+    for column in required:
+        value = enforced(column, env)
+        stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
+    return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
+
+
+def enforced(column: Column, env: Env) -> Scalar:
+    """What a query sees of a column: its declaration, made true."""
+    raw, type, domain = Field(column.name, column.type), column.type, declared(column, env)
+    if domain.values is not None:
+        if type.kind == "BOOL" or len(domain.values) > _LISTED:
+            return raw
+        members = tuple(Const(value, type) for value in domain.values)
+        return _only_if(Apply("in", (raw, *members), BOOL), raw, type) if members else Const(None, type)
+    low = Const(_bound(domain, type, low=True), type) if domain.low is not None else None
+    high = Const(_bound(domain, type, low=False), type) if domain.high is not None else None
+    if low is None and high is None:
+        return raw
+    if type.kind in ("DATE", "TIMESTAMP"):
+        tests = tuple(Apply(op, (raw, end), BOOL) for op, end in (("ge", low), ("le", high)) if end is not None)
+        return _only_if(tests[0] if len(tests) == 1 else Apply("and", tests, BOOL), raw, type)
+    if low is not None and high is not None:
+        return Apply("clamp", (raw, low, high), type)
+    end, op = (low, "lt") if low is not None else (high, "gt")
+    assert end is not None
+    return Apply("case", (Apply(op, (raw, end), BOOL), end, raw), type)
+
+
+def declared(column: Column, env: Env) -> Domain:
+    if column.values_from is None or env.public is None:
+        return column.domain
+    source = column.values_from
+    members = env.public.column(*source) if isinstance(source, tuple) else env.public.query(source)
+    return column.domain if members is None else finite(members, column.domain.nullable, column.domain.grid)
+
+
+def _only_if(test: Scalar, value: Scalar, type: ValueType) -> Scalar:
+    return Apply("case", (test, value, Const(None, type)), type)
+
+
+def _bound(domain: Domain, type: ValueType, low: bool) -> object:
+    bound = domain.low if low else domain.high
+    assert bound is not None
+    match type.kind:
+        case "FLOAT":
+            return float(bound)
+        case "DECIMAL":
+            return bound
+        case _:
+            return int(bound)
+
+
+__all__ = ["Lowered", "Table", "declared", "enforced", "lower"]

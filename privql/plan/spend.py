@@ -1,0 +1,198 @@
+"""Who pays how much: the clause's total over the measurements it covers, for the least error.
+
+An aggregate's own SPEND or WITHIN comes first, out of the total; the rest is split in proportion to SHARE times
+(L1/s)^(2/3), which minimises the sum of squared errors relative to each aggregate's public scale s - the most that one
+row can add. Fractions are rounded down to four significant digits and the last one takes the rest, so sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privql.check.relations import Aggregate
+from privql.diagnostics import Span, refuse
+from privql.domains import number_text
+from privql.kernel.cost import check_epsilon
+from privql.kernel.measure import Sensitivity, reach
+from privql.kernel.tails import epsilon_within
+from privql.kernel.terms import Balance, Contribution, Tally
+from privql.plan.amounts import ZERO, Amount, amount, known
+from privql.syntax import ast
+
+_FIFTY_PERCENT = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One measurement that a clause pays for."""
+
+    aggregate: Aggregate
+    contribution: Contribution
+    sensitivity: Sensitivity
+    grid: Fraction  # one step, in the answer's own units
+
+
+def split(
+    clause: ast.Privacy | None,
+    wanted: Sequence[Wanted],
+    default: Fraction | None,
+    params: Mapping[str, object],
+    confidence: Fraction,
+    span: Span,
+) -> list[Amount]:
+    """The ε of each measurement."""
+    fixed = [_own(one, params, confidence) for one in wanted]
+    if clause is not None and clause.within is not None:
+        sure = _confidence(clause, params, confidence)
+        spent = [
+            own if own is not None else Amount(_within(one, clause, params, sure))
+            for one, own in zip(wanted, fixed, strict=True)
+        ]
+    else:
+        total = _total(clause, default, params)
+        if total is None:
+            missing = next((one for one, own in zip(wanted, fixed, strict=True) if own is None), None)
+            if missing is not None:
+                raise refuse(
+                    "PQL0501",
+                    "nothing says what this query may spend",
+                    span,
+                    why="it has no SPEND or WITHIN, and neither the session nor the budget has a default ε",
+                    help="add `SPEND EPSILON 0.5` at the end",
+                )
+            spent = [own for own in fixed if own is not None]
+        else:
+            spent = _shared(total, wanted, fixed, params, clause)
+    _within_cap(clause, spent, params)
+    for one, epsilon in zip(wanted, spent, strict=True):
+        _sensible(epsilon, clause.span if clause is not None else one.aggregate.span)
+    return spent
+
+
+def _total(clause: ast.Privacy | None, default: Fraction | None, params: Mapping[str, object]) -> Amount | None:
+    if clause is not None and clause.epsilon is not None:
+        return amount(clause.epsilon, params, "ε")
+    return Amount(default) if default is not None else None
+
+
+def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amount | None:
+    clause = one.aggregate.privacy
+    if clause is None:
+        return None
+    if clause.bounds_auto:
+        raise refuse("PQL0408", "BOUNDS AUTO cannot be used yet", clause.span, help="state the bounds with CLAMP")
+    if clause.within is not None:
+        return Amount(_within(one, clause, params, _confidence(clause, params, confidence)))
+    return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
+
+
+def _shared(
+    total: Amount,
+    wanted: Sequence[Wanted],
+    fixed: Sequence[Amount | None],
+    params: Mapping[str, object],
+    clause: ast.Privacy | None,
+) -> list[Amount]:
+    rest = total
+    for own in fixed:
+        rest = rest - (own if own is not None else ZERO)
+    span = clause.span if clause is not None else wanted[0].aggregate.span
+    open_ = [one for one, own in zip(wanted, fixed, strict=True) if own is None]
+    if rest.known and (rest.constant < 0 or (open_ and rest.constant == 0)):
+        raise refuse(
+            "PQL0507",
+            "its aggregates alone spend more than the query",
+            span,
+            why=f"of ε = {total.text}, their own clauses leave ε = {number_text(rest.constant)}",
+            help="spend more on the query, or less on an aggregate",
+        )
+    fractions = _fractions([_weight(one, params) for one in open_])
+    shares = iter([rest.times(fraction) for fraction in fractions])
+    return [own if own is not None else next(shares) for own in fixed]
+
+
+def _weight(one: Wanted, params: Mapping[str, object]) -> float:
+    share = Fraction(1)
+    if one.aggregate.privacy is not None and one.aggregate.privacy.share is not None:
+        share = known(one.aggregate.privacy.share, params, "SHARE")
+        if share <= 0:
+            raise refuse("PQL0503", "SHARE must be positive", one.aggregate.privacy.span, help="write SHARE 2")
+    scale = 1 if isinstance(one.contribution, Tally) else reach(one.contribution).l1
+    return float(share) * (one.sensitivity.l1 / scale) ** (2 / 3)
+
+
+def _fractions(weights: Sequence[float]) -> list[Fraction]:
+    """Each weight's part of the whole, rounded down to four significant digits; the last takes the rest."""
+    if not weights:
+        return []
+    whole = math.fsum(weights)
+    out = []
+    for weight in weights[:-1]:
+        part = weight / whole
+        digits = 3 - math.floor(math.log10(part))
+        out.append(Fraction(math.floor(part * 10**digits * (1 + 1e-12)), 10**digits))
+    return [*out, 1 - sum(out, Fraction(0))]
+
+
+def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Fraction:
+    assert clause.within is not None
+    if clause.within_percent:
+        raise refuse(
+            "PQL0411",
+            "WITHIN a percentage cannot be promised",
+            clause.span,
+            why="the answer itself is not known yet",
+            help="state an absolute error, such as WITHIN 20",
+        )
+    if isinstance(one.contribution, Balance):
+        raise refuse(
+            "PQL0411",
+            f"WITHIN cannot be promised for {one.aggregate.text}",
+            one.aggregate.span,
+            why="the error of an average depends on how many rows there are, which is private",
+            help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",
+        )
+    width = known(clause.within, params, "WITHIN")
+    if width <= 0:
+        raise refuse("PQL0503", "WITHIN needs a positive error", clause.span, help="write WITHIN 20")
+    return epsilon_within(one.sensitivity.l1, math.floor(width / one.grid), confidence)
+
+
+def _confidence(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:
+    if clause.confidence is None:
+        return default
+    percent = known(clause.confidence, params, "AT")
+    if not _FIFTY_PERCENT <= percent / 100 <= Fraction(999999, 10**6):
+        raise refuse(
+            "PQL0503",
+            f"{number_text(percent)}% is not a confidence",
+            clause.span,
+            help="write 50% to 99.9999%, such as AT 95%",
+        )
+    return percent / 100
+
+
+def _within_cap(clause: ast.Privacy | None, spent: Sequence[Amount], params: Mapping[str, object]) -> None:
+    if clause is None or clause.max_epsilon is None:
+        return
+    cap = known(clause.max_epsilon, params, "MAX EPSILON")
+    total = sum((one.constant for one in spent), Fraction(0))
+    if total > cap:
+        raise refuse(
+            "PQL0506",
+            f"this accuracy costs ε = {number_text(total)}, more than MAX EPSILON {number_text(cap)}",
+            clause.span,
+            help=f"raise MAX EPSILON to {number_text(total)}, or accept a larger error",
+        )
+
+
+def _sensible(epsilon: Amount, span: Span) -> None:
+    if not epsilon.known:
+        return
+    try:
+        check_epsilon(epsilon.constant)
+    except ValueError as problem:
+        raise refuse("PQL0503", str(problem), span, help="write a number such as 0.5, or a ratio such as 1/3") from None
