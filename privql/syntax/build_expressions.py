@@ -218,13 +218,14 @@ def cast(span: Span, operand: Expr, type: TypeName) -> Cast:
     return Cast(operand, type, span=span)
 
 
-def type(span: Span, *parts: str) -> TypeName:
-    names = [folded(part) for part in parts if part[0] not in "0123456789."]
-    numbers = parts[len(names) :]
-    for number in numbers:
-        if not number.isdecimal() or len(number) > 4:
-            raise refuse("PQL0107", f"`{number}` is no width of a type", span, help="write `DECIMAL(10, 2)`")
-    return TypeName(" ".join(names), tuple(int(number) for number in numbers), span=span)
+def type(span: Span, *parts: str | Number) -> TypeName:
+    name = " ".join(folded(part) for part in parts if isinstance(part, str))
+    widths = [part for part in parts if isinstance(part, Number)]
+    for width in widths:
+        if not width.text.isdecimal() or len(width.text) > 4:
+            message = f"`{width.text}` is no width of a type"
+            raise refuse("PQL0107", message, width.span, help="write `DECIMAL(10, 2)`")
+    return TypeName(name, tuple(int(width.text) for width in widths), span=span)
 
 
 def extract(span: Span, field: str, operand: Expr) -> Extract:

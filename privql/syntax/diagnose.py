@@ -1,4 +1,4 @@
-"""Why a statement cannot be read on, and what would be read: the cause of each common slip by its name.
+"""Why a statement cannot be read on: each common slip by its name, with what to write instead.
 
 A repair is offered as an edit only if the statement, so edited, is read.
 """
@@ -6,78 +6,167 @@ A repair is offered as an edit only if the statement, so edited, is read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from privql.diagnostics import Diagnostic, Fix, Span
-from privql.syntax.automaton import END, Tokens, automaton
+from privql.syntax.automaton import Tokens, automaton
+from privql.syntax.clauses import misplaced
+from privql.syntax.dialects import foreign_word
 from privql.syntax.expected import expected
+from privql.syntax.place import Place, place
 
-_FAR = 400  # tokens beyond the error that a repair must make readable
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a statement went wrong: its tokens, and the first that cannot follow those before it."""
-
-    start: str
-    text: str
-    words: tuple[str, ...]  # upper case; a string or a quoted name is its quotes
-    kinds: tuple[str, ...]
-    spans: tuple[Span, ...]
-    index: int
-
-    @property
-    def ended(self) -> bool:
-        return self.index == len(self.kinds)
-
-    @property
-    def word(self) -> str:
-        return "" if self.ended else self.words[self.index]
-
-    @property
-    def span(self) -> Span:
-        """Of the word that cannot follow; behind the last one where the statement ends too early."""
-        if not self.ended:
-            return self.spans[self.index]
-        end = self.spans[-1].end
-        return Span(end, end + 1)
-
-    def before(self, back: int = 1) -> str:
-        return self.words[self.index - back] if self.index >= back else ""
-
-    def shown(self, index: int) -> str:
-        """The user's own spelling, which may be a whole string."""
-        written = self.text[self.spans[index].start : self.spans[index].end]
-        return written if len(written) <= 40 else written[:39] + "…"
-
-    def stack(self, index: int) -> list[int]:
-        machine = automaton()
-        states = [machine.starts[self.start]]
-        machine.advance(states, [machine.terminals.index(kind) for kind in self.kinds[:index]])
-        return states
-
-    def reads(self, index: int, replaced: int, by: Sequence[str]) -> bool:
-        """Whether the statement is read with `replaced` tokens from `index` on replaced by these kinds."""
-        machine = automaton()
-        rest = [*by, *self.kinds[index + replaced :]]
-        kinds = [machine.terminals.index(kind) for kind in rest[:_FAR]]
-        if len(rest) <= _FAR:
-            kinds.append(END)
-        return machine.advance(self.stack(index), kinds) == len(kinds)
+_GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
+# Words that are easily left out, and what they can only follow, if they could be names elsewhere.
+_FORGOTTEN = {
+    "BY": ("GROUP", "ORDER", "PARTITION"), "UNIT": ("PER", "FOR"), "AS": (), "THEN": (), "END": (), "TABLE": (),
+    "TO": (), "AND": (), "FROM": (),
+}  # fmt: skip
+_OFTEN_NAMES = frozenset(
+    {
+        "ALL", "ANY", "ARRAY", "ASC", "BOTH", "CASE", "CAST", "CREATE", "DEFAULT", "DESC", "ELSE", "END", "FOR", "FULL",
+        "GRANT", "GROUP", "LEADING", "LEFT", "NATURAL", "ONLY", "ORDER", "REFERENCES", "RIGHT", "SOME", "SYMMETRIC",
+        "TABLE", "TO", "TRAILING", "USING", "WINDOW",
+    }
+)  # fmt: skip
 
 
 def unexpected(start: str, text: str, tokens: Tokens, begin: int, end: int, index: int) -> Diagnostic:
     """What is wrong at token `index` of the statement tokens[begin:end]."""
-    machine = automaton()
-    spans = tuple(Span(tokens.starts[each], tokens.ends[each]) for each in range(begin, end))
-    place = Place(
-        start,
-        text,
-        tuple(text[span.start : span.end].upper() for span in spans),
-        tuple(machine.terminals[kind] for kind in tokens.kinds[begin:end]),
-        spans,
-        index - begin,
-    )
-    message = "the statement ends too early" if place.ended else f"unexpected `{place.shown(place.index)}`"
-    return Diagnostic("PQL0101", message, place.span, f"expected {expected(place.stack(place.index))}")
+    here = place(start, text, tokens, begin, end, index)
+    for cause in (foreign_word, misplaced, _commas, _misspelled, _missing_comma, _parentheses, _forgotten):
+        if found := cause(here):
+            return found
+    message = "the statement ends too early" if here.ended else f"unexpected {here.shown(here.index)}"
+    return Diagnostic("PQL0101", message, here.span, _label(here), help=_guess(here))
+
+
+def _label(here: Place) -> str:
+    return f"expected {expected(here.stack(here.index))}"
+
+
+def _commas(here: Place) -> Diagnostic | None:
+    index = here.index
+    for at in (index - 1, index):
+        if here.kind_at(at) == "COMMA" and here.reads(at, 1, []):
+            fix = Fix(here.spans[at], "")
+            return Diagnostic("PQL0110", "a comma too many", here.spans[at], help="leave it out", fixes=(fix,))
+    if here.kind == "COMMA" and here.reads(index, 1, ["AND"]):
+        advice = "write `BETWEEN low AND high`"
+        fix = Fix(here.span, " AND")
+        return Diagnostic("PQL0110", "a comma where `AND` is meant", here.span, help=advice, fixes=(fix,))
+    return None
+
+
+def _missing_comma(here: Place) -> Diagnostic | None:
+    if here.index == 0 or here.ended or here.kind in ("EQUAL", "LPAR"):
+        return None
+    if here.kind_at(here.index - 2) == "AS" and here.reads(here.index - 1, 0, ["IDENT"]):
+        at = here.spans[here.index - 1]
+        return Diagnostic(
+            "PQL0101", "a name is missing after `AS`", at, help=f"{here.shown(here.index - 1)} is read as one"
+        )
+    if not here.reads(here.index, 0, ["COMMA"]):
+        return None
+    before = here.spans[here.index - 1].end
+    fix = Fix(Span(before, before), ",")
+    message = f"a comma is missing before {here.shown(here.index)}"
+    return Diagnostic("PQL0110", message, here.span, help="separate them by `,`", fixes=(fix,))
+
+
+def _misspelled(here: Place) -> Diagnostic | None:
+    """A word that is nearly the one that fits, at the error or just before it."""
+    for at in (here.index, here.index - 1):
+        word = here.word_at(at)
+        if word in _GLUED and here.reads(at, 1, _GLUED[word]):
+            return _replace(here, at, f"{here.shown(at)} is two words", " ".join(_GLUED[word]))
+        for near in _near(here, at):
+            if here.reads(at, 1, [near]):
+                return _replace(here, at, f"unexpected {here.shown(at)}", near, f"did you mean `{near}`?")
+    at = here.index
+    if here.kind == "QUOTED" and here.reads(at, 1, ["STRING"]):
+        content = here.text[here.span.start + 1 : here.span.end - 1].replace('""', '"').replace("'", "''")
+        return Diagnostic(
+            "PQL0114",
+            "double quotes are for names",
+            here.span,
+            "a string is meant here",
+            help=f"write `'{content}'`",
+            fixes=(Fix(here.span, f"'{content}'"),),
+        )
+    if here.kind in _OFTEN_NAMES and here.kind_at(at + 1) != "BY" and here.reads(at, 1, ["IDENT"]):
+        quoted = f'"{here.text[here.span.start : here.span.end]}"'
+        return _replace(
+            here, at, f"{here.shown(at)} is a word of the language", quoted, f"as a name, quote it: `{quoted}`"
+        )
+    return None
+
+
+def _near(here: Place, at: int) -> list[str]:
+    """Keywords that could stand there and look like what does."""
+    word = here.word_at(at)
+    if here.kind_at(at) != "IDENT" or len(word) < 3:
+        return []
+    fitting = here.admitted(at) & automaton().keywords
+    return difflib.get_close_matches(word, sorted(fitting), n=3, cutoff=0.66)
+
+
+def _replace(here: Place, at: int, message: str, by: str, advice: str = "") -> Diagnostic:
+    fix = Fix(here.spans[at], by)
+    return Diagnostic("PQL0101", message, here.spans[at], help=advice or f"write `{by}`", fixes=(fix,))
+
+
+def _parentheses(here: Place) -> Diagnostic | None:
+    opening = here.open_parenthesis()
+    if here.kind == "RPAR" and opening is None:
+        fixes = (Fix(here.span, ""),) if here.reads(here.index, 1, []) else ()
+        return Diagnostic("PQL0111", "this `)` closes nothing", here.span, help="leave it out", fixes=fixes)
+    if opening is not None:
+        closes = here.reads(here.index, 0, ["RPAR"])
+        if closes or here.ended:
+            before = here.spans[here.index - 1].end
+            fixes = (Fix(Span(before, before), ")"),) if closes else ()
+            where = f"before {here.shown(here.index)}" if not here.ended else "at the end"
+            advice = f"write `)` {where}" if closes else ""
+            return Diagnostic("PQL0111", "this `(` is never closed", here.spans[opening], help=advice, fixes=fixes)
+    return None
+
+
+def _forgotten(here: Place) -> Diagnostic | None:
+    """A word or a sign that makes the statement readable, or one without which it is."""
+    if here.index == 0:
+        return None
+    at, before = here.index, here.spans[here.index - 1].end
+    if here.kind == "EQUAL" and here.reads(at, 1, []):
+        return Diagnostic("PQL0101", "unexpected `=`", here.span, help="leave it out", fixes=(Fix(here.span, " "),))
+    if here.kind in ("EQUAL", "COMPARISON") and here.reads(at, 0, ["AND", "IDENT"]):
+        return Diagnostic(
+            "PQL0101", "comparisons do not chain", here.span, help="write `a < b AND b < c`, or `b BETWEEN a AND c`"
+        )
+    previous = here.kind_at(at - 1)
+    admitted = here.admitted(at)
+    if admitted >= {"ON", "USING"} and not admitted & {"$END", "THEN"}:
+        return Diagnostic(
+            "PQL0101", "this join has no condition", here.span, help="write `ON a.k = b.k` or `USING (k)`"
+        )
+    for kind, after in _FORGOTTEN.items():
+        fits = previous in after if after else previous not in ("AS", "DOT", "SHOW")
+        fits = fits and not (kind == "AND" and here.kind in ("NUMBER", "STRING"))
+        if fits and here.reads(at, 0, [kind]):
+            where = f"before {here.shown(at)}" if not here.ended else "at the end"
+            fix = Fix(Span(before, before), f" {kind}")
+            message = f"`{kind}` is missing {where}"
+            return Diagnostic("PQL0101", message, here.span, _label(here), help=f"write `{kind}`", fixes=(fix,))
+    if here.kind_at(at - 2) == "AT" and here.reads(at, 0, ["PERCENT"]):
+        fix = Fix(Span(before, before), "%")
+        message, advice = "a confidence is a percentage", "write `AT 95%`"
+        return Diagnostic("PQL0101", message, here.span, "expected `%`", help=advice, fixes=(fix,))
+        )
+    return None
+
+
+def _guess(here: Place) -> str:
+    """A near word that would lead further, though something else is wrong, too."""
+    for at in (here.index, here.index - 1):
+        for near in _near(here, at)[:1]:
+            if difflib.SequenceMatcher(None, here.word_at(at), near).ratio() >= 0.75:
+                return f"did you mean `{near}` for {here.shown(at)}?"
+    return ""

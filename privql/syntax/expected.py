@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from privql.syntax.automaton import END, Automaton, automaton
+from privql.syntax.automaton import END, automaton
 
 # Of many words that could follow, those that a person would rather be told.
 _FIRST = (
-    "COMMA RPAR RSQB AS SELECT FROM ON USING WHERE GROUP HAVING ORDER LIMIT SPEND WITHIN THEN WHEN ELSE END "
-    "BY EPSILON DELTA UNIT TABLE VIEW BUDGET RELEASE PERCENT AND"
-).split()
+    "COMMA", "RPAR", "RSQB", "AS", "SELECT", "FROM", "ON", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SPEND", "WITHIN",
+    "USING", "THEN", "WHEN", "ELSE", "END", "BY", "EPSILON", "DELTA", "UNIT", "TABLE", "VIEW", "BUDGET", "RELEASE",
+    "PERCENT", "AND",
+)  # fmt: skip
 _PAIRED = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY", "_WITHIN_GROUP": "WITHIN GROUP"}
 _CLASSES = {
     "IDENT": "a name",
@@ -37,11 +38,21 @@ def expected(states: list[int]) -> str:
     if follows >= {"OPERATOR", "COMPARISON", "SIGN"}:
         said.append("an operator")
         follows -= _operators()
-    if "IDENT" in follows:
+    words, later = machine.keywords, []
+    if "IDENT" in follows and "QUOTED" not in follows:
+        said.append("a type")
+        follows -= {"IDENT", "DATE", "TIME", "TIMESTAMP", "DOUBLE", "CHARACTER"}
+    elif "TABLE" in follows and "THEN" in follows:
+        said.append("a name")  # any word at all
+        follows -= {"IDENT", "QUOTED"} | words
+    elif "PRECISION" in follows:
         said.append("a name")
-        follows -= {"IDENT", "QUOTED"} | _names()
+        follows -= {"IDENT", "QUOTED"} | (words - machine.classes["reserved"])
+    elif "IDENT" in follows:
+        later.append("a name")  # an alias, or the clauses that need AS before theirs
+        follows -= {"IDENT", "QUOTED"} | (words - machine.classes["reserved"] - machine.classes["needs_as"])
     ranked = sorted(follows, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
-    said += [spelled(name) for name in ranked if name != "$END"]
+    said += [*(spelled(name) for name in ranked if name != "$END"), *later]
     if "$END" in follows:
         said.insert(_SHOWN - 1, "the end")
     shown = said[:_SHOWN]
@@ -74,10 +85,3 @@ def _operators() -> frozenset[str]:
     return frozenset(
         name for kind, name in enumerate(machine.terminals) if kind != END and machine.admits(states, kind)
     ) | {"DOT", "LPAR"}
-
-
-@cache
-def _names() -> frozenset[str]:
-    """Keywords that are listed nowhere beside a name: they are names, too, and mean nothing where a name may stand."""
-    machine: Automaton = automaton()
-    return machine.keywords - machine.classes["reserved"] - {"SPEND", "WITHIN", "KEYS", "UNIT"}

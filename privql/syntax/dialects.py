@@ -1,0 +1,106 @@
+"""Words of other dialects of SQL, and what they are called here."""
+
+from __future__ import annotations
+
+from privql.diagnostics import Diagnostic, Fix
+from privql.syntax.place import Place
+
+_CHANGES = "the data are never changed or moved from here: the owner declares tables, and analysts ask queries"
+_STATEMENTS = dict.fromkeys(
+    (
+        "INSERT", "UPDATE", "DELETE", "ALTER", "TRUNCATE", "COPY", "ATTACH", "DETACH", "PRAGMA", "MERGE", "USE", "CALL",
+        "LOAD", "INSTALL", "VACUUM", "IMPORT", "EXPORT", "EXECUTE", "PREPARE", "DECLARE", "LOCK",
+    ),
+    _CHANGES,
+) | {
+    "FROM": "a query begins with `SELECT`: write `SELECT * FROM …`",
+    "ANALYZE": "write `EXPLAIN` and a query",
+    "REVOKE": "write `GRANT` with another limit; every grant stays in the ledger's history",
+    "START": "write `BEGIN`",
+    "END": "write `COMMIT`",
+    "ABORT": "write `ROLLBACK`",
+}  # fmt: skip
+
+# What follows CREATE or DROP, that does not.
+_KINDS = {
+    "OR": "nothing is replaced in place: apply a new policy, or drop the view or release first",
+    "TABLE": "say whether its rows are private: `CREATE PRIVATE TABLE …` or `CREATE PUBLIC TABLE …`",
+    "TEMP": "write `WITH name AS (SELECT …)`",
+    "TEMPORARY": "write `WITH name AS (SELECT …)`",
+    "MATERIALIZED": "write `CREATE VIEW`, or `CREATE RELEASE` for an answer that is kept",
+    "FUNCTION": "there are no functions of one's own; write `CREATE VIEW`",
+    "INDEX": "the engine keeps its own indexes",
+    "USER": "analysts are named by `GRANT budget TO name`",
+    "ROLE": "analysts are named by `GRANT budget TO name`",
+}
+
+_WORDS = {
+    "TOP": "write `LIMIT n` at the end",
+    "TABLESAMPLE": "rows cannot be sampled across units; filter by a column",
+    "MINUS": "write `EXCEPT`",
+    "REGEXP": "write `x ~ 'pattern'`",
+    "RLIKE": "write `x ~ 'pattern'`",
+    "SIMILAR": "write `x ~ 'pattern'`",
+    "GLOB": "write `x LIKE 'pattern%'`",
+    "ELSEIF": "write another `WHEN … THEN …`",
+    "ELSIF": "write another `WHEN … THEN …`",
+    "DIV": "write `//`",
+    "MOD": "write `%` or `mod(a, b)`",
+    "XOR": "write `a <> b`",
+    "COLLATE": "text compares by code point; there are no collations",
+    "PIVOT": "write `SUM(x) FILTER (WHERE k = 'a')`, one for each column",
+    "UNPIVOT": "write a `UNION ALL` of one `SELECT` for each column",
+    "SEMI": "write `WHERE k IN (SELECT …)`",
+    "ANTI": "write `WHERE k NOT IN (SELECT …)`",
+    "TIES": "write `ONLY`; ties are broken by ORDER BY",
+    "ANALYZE": "leave it out: `EXPLAIN` reads no data",
+    "ANALYSE": "leave it out: `EXPLAIN` reads no data",
+    "TRANSACTION": "leave it out: `BEGIN`, `COMMIT` and `ROLLBACK` stand alone",
+    "WORK": "leave it out: `BEGIN`, `COMMIT` and `ROLLBACK` stand alone",
+    "ZONE": "times are UTC; leave the time zone out",
+    "PRIMARY": "write `KEY`",
+    "UNIQUE": "write `KEY`",
+    "FOREIGN": "write `REFERENCES table(column)` after the column's type",
+    "CONSTRAINT": "write it after the column's type: `KEY`, `NOT NULL`, `BETWEEN 0 AND 9`, `REFERENCES t(c)`",
+    "CHECK": "write the domain after the column's type: `BETWEEN 0 AND 9` or `IN ('a', 'b')`",
+    "COMMENT": "a comment starts with `--`",
+    "IF": "leave `IF …` out; a condition in a query is `CASE WHEN … THEN … ELSE … END`",
+    "LATERAL": "`LATERAL` stands before a query in parentheses, in FROM",
+}
+_PREFIXES = ("E", "N", "B", "X", "R", "U", "RB", "BR")
+
+
+def foreign_word(place: Place) -> Diagnostic | None:
+    """The error, if the word at it, or the one before it, is another dialect's."""
+    index = place.index
+    word, before = place.word_at(index), place.word_at(index - 1)
+    if index == 0 and word in _STATEMENTS:
+        return _refused(place, index, f"`{word}` begins no statement here", _STATEMENTS[word])
+    if index == 1 and before in ("CREATE", "DROP") and word in _KINDS:
+        advice = "write `DROP VIEW` or `DROP RELEASE`" if before == "DROP" else _KINDS[word]
+        return _refused(place, index, f"there is no `{before} {word}`", advice)
+    for at in (index, index - 1, index - 2):
+        if place.kind_at(at) == "EXCEPT" and place.kind_at(at - 1) == "STAR":
+            fixes = [Fix(place.spans[at], "EXCLUDE")] if place.reads(at, 1, ["EXCLUDE"]) else []
+            return _refused(place, at, "columns are left out by `EXCLUDE`", "write `* EXCLUDE (a, b)`", *fixes)
+    for at in (index - 1, index - 2):
+        if place.kind_at(at) == "IS" and place.reads(at, 1, []):
+            fix = Fix(place.spans[at], "")
+            return _refused(place, at, f"unexpected `{word}` after `IS`", "leave `IS` out", fix)
+    for at in (index - 1, index - 2):
+        if place.kind_at(at) == "PARTITION" and place.kind_at(at - 1) == "OVER":
+            return _refused(place, at, "a window stands in parentheses", "write `OVER (PARTITION BY …)`")
+    if word == "ON" and before == "DISTINCT":
+        return _refused(place, index, "there is no `DISTINCT ON`", "write `GROUP BY`, or `LIMIT 1 PER UNIT`")
+    if place.kind == "STRING" and before in _PREFIXES and place.spans[index - 1].end == place.span.start:
+        advice = "leave it out: there are no escapes, and a quote inside is written twice, `''`"
+        fix = Fix(place.spans[index - 1], "")
+        return _refused(place, index - 1, f"a string has no prefix `{before}`", advice, fix)
+    for at, found in ((index, word), (index - 1, before)):
+        if found in _WORDS and place.kind_at(at) in ("IDENT", "LATERAL"):
+            return _refused(place, at, f"{place.shown(at)} has another name here", _WORDS[found])
+    return None
+
+
+def _refused(place: Place, at: int, message: str, advice: str, *fixes: Fix) -> Diagnostic:
+    return Diagnostic("PQL0112", message, place.spans[at], help=advice, fixes=fixes)
