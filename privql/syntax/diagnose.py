@@ -159,7 +159,6 @@ def _forgotten(here: Place) -> Diagnostic | None:
         fix = Fix(Span(before, before), "%")
         message, advice = "a confidence is a percentage", "write `AT 95%`"
         return Diagnostic("PQL0101", message, here.span, "expected `%`", help=advice, fixes=(fix,))
-        )
     return None
 
 
