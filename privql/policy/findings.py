@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from privql.diagnostics import Diagnostic, Fix, PrivQLError, Severity, Source, Span
-from privql.policy.catalog import fold
+from privql.policy.catalog import Catalog, fold
 from privql.syntax import ast
 
 Read = TypeVar("Read")
@@ -68,6 +68,14 @@ class Findings:
         pattern = rf'"{re.escape(word)}"|(?<!\w){re.escape(word)}(?!\w)'
         found = list(re.finditer(pattern, self.source.at(span), re.IGNORECASE))
         return Span(span.start + found[-1].start(), span.start + found[-1].end()) if found else span
+
+
+def accepted(catalog: Catalog, diagnostics: Iterable[Diagnostic]) -> Catalog:
+    """The catalog, if nothing stands against it; else the errors are raised together."""
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    if errors:
+        raise PrivQLError(errors)
+    return catalog
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,0 +1,154 @@
+"""The owner's word meets the data and the ledger: what a policy claims is verified, then it is in force.
+
+Only this creates a ledger, and every version stays in it. Nothing here is an analyst's: that a key is broken is a
+fact about the data, told to its owner alone, and never with a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privql.diagnostics import Diagnostic, Source
+from privql.engines.duckdb import DuckDBEngine
+from privql.engines.interface import Engine, EngineError
+from privql.kernel.terms import Scan, Unit
+from privql.ledger import BudgetRow, GrantRow, Ledger
+from privql.policy.build import build_catalog
+from privql.policy.catalog import Catalog, Column, Table, fold
+from privql.policy.findings import Findings, accepted
+from privql.policy.sources import bindings, read_policy, stored_text
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedPolicy:
+    """The version now in force, and what its owner may want to reconsider."""
+
+    version: int
+    warnings: tuple[Diagnostic, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join([*map(str, self.warnings), f"version {self.version} of the policy is in force"])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"version": self.version, "warnings": [warning.to_json() for warning in self.warnings]}
+
+
+def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, object] | None = None) -> AppliedPolicy:
+    """Read, verify on the data, and put in force; a PrivQLError says all that stands against it."""
+    source, base = read_policy(policy)
+    catalog, found = build_catalog(source)
+    accepted(catalog, found)
+    bound = bindings(catalog, base, frames)
+    engine = DuckDBEngine(bound)
+    try:
+        found += verify(catalog, engine, source, bound)
+    finally:
+        engine.close()
+    accepted(catalog, found)
+    with Ledger.create(ledger) as opened:
+        return AppliedPolicy(put_policy(opened, catalog, source, base), tuple(found))
+
+
+def put_policy(ledger: Ledger, catalog: Catalog, source: Source, base: Path) -> int:
+    """The version in force afterwards: a new one if anything changed. The data is the version REFRESH states last."""
+    budgets = [
+        BudgetRow(
+            each.name,
+            each.unit,
+            each.epsilon,
+            each.delta,
+            each.default_epsilon,
+            each.default_delta,
+            each.max_epsilon,
+        )
+        for each in catalog.budgets
+    ]
+    grants = [GrantRow(each.budget, each.analyst, each.epsilon, each.delta) for each in catalog.grants]
+    tables = [table.name for table in catalog.tables]
+    version = ledger.apply_policy(stored_text(source, base), budgets, grants, tables)
+    for table, label in dict(catalog.refreshed).items():
+        ledger.refresh(table, label)
+    return version
+
+
+def verify(catalog: Catalog, engine: Engine, source: Source, bound: Collection[str]) -> list[Diagnostic]:
+    """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data."""
+    found = Findings(source)
+    present = {fold(name) for name in bound}
+    for table in catalog.tables:
+        if fold(table.name) in present:
+            if _columns_there(table, engine, found):
+                _keys_kept(table, engine, found)
+        elif table.private and table.keys:
+            found.warning(
+                "PQL0745",
+                f"the keys of `{table.name}` are not verified yet",
+                found.name(table.span, table.name),
+                why="no data is bound to it",
+                help="they will be when a frame is bound by this name",
+            )
+    return found.diagnostics
+
+
+def _columns_there(table: Table, engine: Engine, found: Findings) -> bool:
+    try:
+        engine.preflight([_scan(table, table.columns)])
+    except EngineError as error:
+        if error.kind != "missing column":
+            found.error(
+                "PQL0741",
+                str(error),
+                found.name(table.span, table.name),
+                help="check the path after `FROM`: it starts from the folder of the policy",
+            )
+            return False
+        for column in table.columns:
+            if _missing(table, column, engine):
+                found.error(
+                    "PQL0742",
+                    f"the data of `{table.name}` has no column `{column.name}`",
+                    found.name(column.span, column.name),
+                    help="name it as the data does, or leave it out",
+                )
+        return False
+    return True
+
+
+def _missing(table: Table, column: Column, engine: Engine) -> bool:
+    try:
+        engine.preflight([_scan(table, (column,))])
+    except EngineError:
+        return True
+    return False
+
+
+def _scan(table: Table, columns: tuple[Column, ...]) -> Scan:
+    """A reading of the plain columns: only whether they are there is asked."""
+    return Scan(table.name, table.unit or Unit(""), None, False, tuple((each.name, each.type) for each in columns))
+
+
+def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
+    for key in table.keys:
+        columns = [column for name in key if (column := table.column(name)) is not None]
+        try:
+            unique = engine.unique(table.name, tuple((column.name, column.type) for column in columns))
+        except EngineError as error:
+            found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
+            continue
+        if not unique:
+            told = " and ".join(f"`{name}`" for name in key)
+            of_unit = key == (table.unit_column,)
+            alone = len(key) == 1 and columns[0].key
+            found.error(
+                "PQL0743",
+                f"the data of `{table.name}` breaks its key",
+                found.name(columns[0].span, "KEY") if alone else found.last_name(table.span, "KEY"),
+                label=f"two rows share {told}",
+                why="every bound on what one unit can change would be wrong" if of_unit else "a key leads to one row",
+                help="declare `AT MOST n ROWS PER UNIT` instead, or mend the data"
+                if of_unit
+                else "leave `KEY` out, or mend the data",
+            )

@@ -1,0 +1,77 @@
+"""From where a policy is read, and where its tables' rows are.
+
+A path in FROM is relative to the policy's folder. The ledger keeps that folder beside the text, in a comment at its
+head, so that what it keeps is still a policy that can be read, compared and applied again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from privql.diagnostics import NOWHERE, Source, refuse
+from privql.engines.interface import Source as Rows
+from privql.ledger import Ledger
+from privql.policy.build import build_catalog
+from privql.policy.catalog import Catalog
+from privql.policy.findings import accepted, listing, nearest
+
+_HEAD = "-- privql policy "
+
+
+def read_policy(policy: str | Path) -> tuple[Source, Path]:
+    """A policy's text and its folder. A string with a line's end or a `;` is the text itself, any other its path."""
+    if isinstance(policy, str) and ("\n" in policy or ";" in policy):
+        return Source(policy, "<policy>"), Path.cwd()
+    path = Path(policy)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError:
+        raise refuse("PQL0740", f"the policy `{path}` cannot be read", NOWHERE, help="check the path") from None
+    except UnicodeDecodeError:
+        raise refuse("PQL0740", f"the policy `{path}` is not UTF-8 text", NOWHERE, help="save it as UTF-8") from None
+    return Source(text, path.name), path.resolve().parent
+
+
+def bindings(catalog: Catalog, base: Path, frames: Mapping[str, object] | None = None) -> dict[str, Rows]:
+    """The rows of every table that has a FROM or a frame, by its declared name. Other tables stay unbound."""
+    bound = {
+        table.name: Rows(files=tuple(str(base / file) for file in table.files))
+        for table in catalog.tables
+        if table.files
+    }
+    for name, frame in (frames or {}).items():
+        table = catalog.table(name)
+        if table is None:
+            meant = nearest(name, [each.name for each in catalog.tables])
+            known = listing(each.name for each in catalog.tables)
+            raise refuse(
+                "PQL0744",
+                f"a frame is given for `{name}`, which the policy does not declare",
+                NOWHERE,
+                help=f"did you mean `{meant}`?" if meant else f"the tables are {known}",
+            )
+        if table.files:
+            raise refuse(
+                "PQL0744",
+                f"a frame is given for `{table.name}`, whose rows come from files",
+                NOWHERE,
+                why="the policy says `FROM`, and a table has one source",
+                help="give no frame, or leave `FROM` out of the policy",
+            )
+        bound[table.name] = Rows(frame=frame)
+    return bound
+
+
+def stored_text(source: Source, base: Path) -> str:
+    """What a ledger keeps of a policy."""
+    return _HEAD + json.dumps({"name": source.name, "folder": str(base)}) + "\n" + source.text
+
+
+def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path]:
+    """The policy in force, its text, and the folder that its paths start from."""
+    head, _, text = ledger.policy().text.partition("\n")
+    kept = json.loads(head.removeprefix(_HEAD))
+    source = Source(text, kept["name"])
+    return accepted(*build_catalog(source)), source, Path(kept["folder"])
