@@ -5,6 +5,7 @@ Each command runs in a fresh process, alternating with `python -c pass`; the med
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -22,6 +23,7 @@ CREATE BUDGET research FOR UNIT patient EPSILON 1000;
 GRANT research TO alice;
 """
 REPORT = "SELECT sex, COUNT(*) AS n, AVG(age) AS mean FROM patients GROUP BY sex SPEND EPSILON 0.01;\n"
+CACHED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 LIMITS = {"--version": 20, "check": 150, "run": 250, "repl": 250}
 
 
@@ -57,6 +59,7 @@ def prepare(folder: Path) -> None:
 
 def measure(command: list[str], folder: Path) -> float:
     bare, full = [], []
+    timed(command, folder)  # writes the bytecode, as an installation does
     for _ in range(ROUNDS):
         bare.append(timed([sys.executable, "-c", "pass"], folder))
         full.append(timed(command, folder))
@@ -65,7 +68,7 @@ def measure(command: list[str], folder: Path) -> float:
 
 def timed(command: list[str], folder: Path) -> float:
     start = time.perf_counter()
-    subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=folder, env=CACHED, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST_TEXT = 64 * 1024 * 1024  # characters; a query file beyond this is some other file
+LONGEST_TEXT = 16 * 1024 * 1024  # characters; a query file beyond this is some other file
 
 
 class WrongUsage(Exception):

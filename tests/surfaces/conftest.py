@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from privql.__main__ import main
-
 POLICY = """
 CREATE UNIT patient;
 CREATE PRIVATE TABLE patients (
@@ -52,6 +50,8 @@ def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def privql(hospital: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    from privql.__main__ import main  # not above: what pytest imports this early, typeguard cannot check
+
     def command(*arguments: str, stdin: bytes | str = b"") -> Done:
         given = stdin.encode() if isinstance(stdin, str) else stdin
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
