@@ -5,8 +5,6 @@ It is immutable and made of exact values, so that the ledger can keep it and giv
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from privql.finish.accuracy import Cells, larger_half
 from privql.finish.recipe import Law
 from privql.finish.table import Table
 from privql.finish.text import MOST_ROWS, text_table
-from privql.finish.writing import plain, shown
+from privql.finish.writing import csv_field, plain, shown
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.scalars import ValueType
 
@@ -101,14 +99,12 @@ class Release:
         return answer
 
     def to_csv(self) -> str:
-        """A header and the rows, NULL empty. Invented rows say so in a last column."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns] + ["dummy"] * self.dummy)
+        """A header and the rows; NULL is empty, an empty text `""`. Invented rows say so in a last column."""
+        lines: list[list[Any]] = [[column.name for column in self.columns] + ["dummy"] * self.dummy]
         for row in self.rows:
-            cells = [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]
-            writer.writerow(cells + [True] * self.dummy)
-        return out.getvalue()
+            lines.append([plain(value, column.type) for value, column in zip(row, self.columns, strict=True)])
+            lines[-1] += [True] * self.dummy
+        return "".join(",".join(map(csv_field, line)) + "\n" for line in lines)
 
     def to_bytes(self) -> bytes:
         """All there is, exactly: what the ledger keeps."""

@@ -40,6 +40,18 @@ def shown(value: Value, type: ValueType) -> Any:
             return plain(value, type)
 
 
+def csv_field(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str() if value == "" or any(char in value for char in '",\r\n'):
+            return '"' + value.replace('"', '""') + '"'
+        case _:
+            return str(value)
+
+
 def to_decimal(value: Fraction, scale: int) -> Decimal:
     """Exact for the type's values; a number beside them, such as a bound, rounds to its places."""
     return Decimal((int(value < 0), tuple(map(int, str(abs(round(value * 10**scale))))), -scale))
