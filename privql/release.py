@@ -9,20 +9,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from privql.engines.interface import Engine
 from privql.kernel.measure import Measured
-from privql.kernel.terms import Sums, cells
+from privql.kernel.terms import cells
 from privql.ledger import Permit
 from privql.noise import discrete_laplace
-
-
-class Engine(Protocol):
-    """Computes the exact integers of a term; see `privql.engines`."""
-
-    def run(self, sums: Sums, salt: bytes) -> Any: ...
 
 
 class Unpaid(Exception):

@@ -216,7 +216,9 @@ class Session:
             left: Fraction | Amount | None = after
             if after is not None and after.known:
                 left = after.constant
-            fits = unit not in broken and state is not None and (after is None or not after.known or after.constant >= 0)
+            fits = (
+                unit not in broken and state is not None and (after is None or not after.known or after.constant >= 0)
+            )
             costs.append(BudgetCost(state.budget.name if state else None, unit, price(total), fits, left))
         return tuple(costs), tuple(over)
 
@@ -275,7 +277,13 @@ class Session:
         from privql.pipeline.run import Desk
 
         return Desk(
-            self._ledger, self._analyst, self._version, self._private_engine, self._post_processor, self._released, self._dummy
+            self._ledger,
+            self._analyst,
+            self._version,
+            self._private_engine,
+            self._post_processor,
+            self._released,
+            self._dummy,
         )
 
     def _released(self, name: str) -> Table:
@@ -347,8 +355,14 @@ class BudgetReport:
 def _line(state: Any) -> BudgetLine:
     budget = state.budget
     return BudgetLine(
-        budget.name, budget.unit, state.spent.epsilon, state.own.epsilon, state.left.epsilon, budget.epsilon,
-        budget.max_epsilon, budget.default_epsilon,
+        budget.name,
+        budget.unit,
+        state.spent.epsilon,
+        state.own.epsilon,
+        state.left.epsilon,
+        budget.epsilon,
+        budget.max_epsilon,
+        budget.default_epsilon,
     )
 
 
@@ -368,9 +382,7 @@ class _Releases(Mapping[str, ReleaseSchema]):
 
     def __getitem__(self, name: str) -> ReleaseSchema:
         release = self.release(name)
-        return ReleaseSchema(
-            self._names[name], tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
-        )
+        return ReleaseSchema(self._names[name], tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -407,7 +419,9 @@ def _read(path: str | os.PathLike[str]) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise refuse("PQL0108", f"cannot read `{os.fspath(path)}`: {reason}", Span(0, 0), help="give a file of queries") from None
+        raise refuse(
+            "PQL0108", f"cannot read `{os.fspath(path)}`: {reason}", Span(0, 0), help="give a file of queries"
+        ) from None
 
 
 Data = Literal["dummy"] | None

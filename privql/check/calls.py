@@ -7,6 +7,7 @@ from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
 from fractions import Fraction
 
+from privql.check import constants
 from privql.check import expressions as ex  # expressions are made of calls, and calls of expressions
 from privql.check.relations import (
     Aggregate,
@@ -26,13 +27,15 @@ from privql.functions.aggregate.public import (
     resolve_aggregate,
     resolve_window,
 )
-from privql.functions.scalar import all_functions, by_sql_name
+from privql.functions.scalar import all_functions, by_sql_name, constant_args
 from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, ValueType, decimal
 from privql.policy.catalog import fold
 from privql.syntax import ast, unparse
 
 _VOLATILE = frozenset(
-    ["random", "rand", "setseed", "now", "current_date", "current_time", "current_timestamp", "localtime", "localtimestamp", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday", "gen_random_uuid", "uuid", "nextval", "today"]
+    {"random", "rand", "setseed", "now", "current_date", "current_time", "current_timestamp", "localtime"}
+    | {"localtimestamp", "today", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday"}
+    | {"gen_random_uuid", "uuid", "nextval"}
 )
 _MEASURED = frozenset({"count", "sum", "avg"})
 _NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
@@ -78,7 +81,23 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     if op == "if" and len(args) == 3:
         args[1] = ex.typed(node.args[1], place.knowing(ex.known_from(args[0], place)))
         args[2] = ex.typed(node.args[2], place.knowing(ex.known_from(args[0], place, holds=False, or_null=True)))
+    for at in constant_args(op):
+        if at < len(args):
+            args[at] = _constant(args[at], node, unit=op in ("extract", "date_trunc"))
     return ex.apply(op, args, node.span, name=node.name.upper())
+
+
+def _constant(value: Typed, node: ast.Call, unit: bool) -> Typed:
+    """An argument that fixes what the function does; the name of a calendar unit is written in any case."""
+    if value.free or not value.constant:
+        raise refuse(
+            "PQL0308",
+            f"this argument of `{node.name.upper()}` must be constant",
+            value.span,
+            why="what a function does cannot depend on the row",
+            help="write a literal, or bind its parameter",
+        )
+    return constants.string(value.text.upper(), value.span) if unit and value.text is not None else value
 
 
 # ---------------------------------------------------------------- aggregates

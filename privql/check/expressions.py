@@ -1,7 +1,7 @@
 """Expressions: names to columns, calls to total functions, and the domain of each, narrowed by what is known.
 
-`typed` is one small function a construct. Types come from the signatures of `functions.scalar`; where those
-do not fit, implicit casts are INT to DECIMAL to FLOAT and DATE to TIMESTAMP, and a string literal takes its partner's type.
+`typed` is one small function a construct. Types come from the signatures of `functions.scalar`; implicit casts are
+INT to DECIMAL to FLOAT and DATE to TIMESTAMP, and a string literal takes its partner's type.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import assert_never
 
 from privql.check import calls, constants
 from privql.check.narrow import facts
-from privql.check.relations import Subquery
+from privql.check.relations import Subquery, SubqueryKind
 from privql.check.typed import Place, Typed, const
-from privql.diagnostics import Fix, Span, refuse
+from privql.diagnostics import Span, refuse
 from privql.domains import Domain
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve, resolve_cast, signatures
@@ -85,7 +85,7 @@ def typed(node: ast.Expr, place: Place) -> Typed:
         case ast.InQuery(operand=operand, query=query, negated=negated):
             return _negated(_subquery("in", query, place, node.span, typed(operand, place)), negated)
         case ast.Quantified(op=op, left=left, quantifier=quantifier, query=query):
-            kind = "any" if quantifier == "ANY" else "all"
+            kind: SubqueryKind = "any" if quantifier == "ANY" else "all"
             return _subquery(kind, query, place, node.span, typed(left, place), op)
         case ast.Exists(query=query):
             return _subquery("exists", query, place, node.span)
@@ -130,7 +130,7 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
 
 
 def coerce(value: Typed, type: ValueType) -> Typed:
-    """The value as `type`: by an implicit cast, as a literal, or as the NULL or parameter that has no type of its own."""
+    """The value as `type`: by an implicit cast, as a literal, or as a NULL or parameter without a type of its own."""
     if value.type == type:
         return value
     if value.free or value.type.kind == "NULL":
@@ -369,7 +369,7 @@ def _cast(node: ast.Cast, place: Place) -> Typed:
 
 
 def _subquery(
-    kind: str, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
+    kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
 ) -> Typed:
     from privql.check.query import subquery  # queries are made of expressions, and expressions of queries
 
@@ -403,7 +403,7 @@ def _subquery(
         rel,
         column.id if column else None,
         operand.term if operand else None,
-        op,  # type: ignore[arg-type]
+        op,
     )
     place.context.domains[id] = domain
     return Typed(Field(id, result), domain, span)
@@ -411,6 +411,3 @@ def _subquery(
 
 def _symbol(op: str) -> str:
     return next((symbol for symbol, name in _OPERATORS.items() if name == op), op.upper())
-
-
-__all__ = ["Fix", "apply", "coerce", "condition", "known_from", "not_yet", "typed"]

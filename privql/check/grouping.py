@@ -22,7 +22,7 @@ class Key:
 
 @dataclass
 class Collector:
-    """`input`: where arguments of aggregates are checked. `private`: the rows below are; then aggregates are measured."""
+    """`input`: where arguments of aggregates are checked. `private`: the rows below are, so aggregates are measured."""
 
     context: Context
     input: Place
@@ -58,7 +58,14 @@ class Collector:
         return Field(known.id, known.type)
 
     def _column(self, name: str, type: ValueType, domain: Domain) -> str:
-        return self.context.add(Attribute(self.context.fresh(), name, type, domain, Label.RELEASED)).id
+        return self.context.add(Attribute(self.context.fresh(), name, type, domain, self.label)).id
+
+    @property
+    def label(self) -> Label:
+        """Of what is computed from many rows: as secret as the rows are, once they are released."""
+        if self.private:
+            return Label.RELEASED
+        return max((column.label for column in self.input.scope.everything()), default=Label.PUBLIC)
 
     def above(self, value: Typed) -> Typed:
         """The expression as it reads above the grouping: keys by their columns, and nothing else of the input."""

@@ -1,7 +1,7 @@
 """What is known of a column once a condition is known to hold.
 
-Only comparisons of a column with something bounded are understood; everything else teaches nothing. A condition can be
-known TRUE (WHERE, FILTER, a CASE branch taken) or known not to be TRUE (the branches after it), which NULL also satisfies.
+Only comparisons of a column with something bounded are understood; everything else teaches nothing. A condition can
+be known TRUE (WHERE, FILTER, a CASE branch taken), or known not to be (the branches after it), and then it may be NULL.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from privql.domains import Domain, finite
-from privql.kernel.scalars import Apply, Const, Field, Scalar
+from privql.kernel.scalars import Apply, Const, Field, Scalar, Value
 
 Facts = Mapping[str, Domain]
 DomainOf = Callable[[Scalar], Domain]
@@ -126,10 +126,10 @@ def _compared(left: Scalar, relation: str, right: Scalar, domain_of: DomainOf) -
     return {column.name: known.within(low, high)}
 
 
-def _among(known: Domain, listed: set[object]) -> Domain:
+def _among(known: Domain, listed: set[Value]) -> Domain:
     if known.values is not None:
         return known.keep(lambda v: v in listed)
-    return finite([v for v in listed if v is not None and v in known.with_null(False)], False, known.grid)  # type: ignore[misc]
+    return finite([v for v in listed if v is not None and v in known], False, known.grid)
 
 
 def _null_again(found: dict[str, Domain], domain_of: DomainOf, terms: tuple[Scalar, ...]) -> dict[str, Domain]:

@@ -172,33 +172,32 @@ def _cast_columns(rel: Rel, columns: Columns, types: list[ValueType], context: C
 
 def _values(node: ast.Values, context: Context, scope: Scope) -> tuple[Rel, Columns]:
     width = len(node.rows[0])
-    rows = []
-    for row in node.rows:
-        if len(row) != width:
+    rows: list[list[Typed]] = []
+    for written in node.rows:
+        if len(written) != width:
             raise refuse(
                 "PQL0307", "the rows of VALUES differ in length", node.span, help="write as many values in each row"
             )
-        rows.append([typed(value, Place(context, scope, clause="VALUES")) for value in row])
-    columns: list[Attribute] = []
-    for at in range(width):
-        type = rows[0][at].type
-        for row in rows[1:]:
-            common = resolve("coalesce", (type, row[at].type), (None, None))
-            if common is None:
-                raise refuse(
-                    "PQL0307", f"{type} and {row[at].type} in one column", row[at].span, help="cast one of them"
-                )
-            type = common.result
-        domain = None
-        for row in rows:
-            row[at] = coerce(row[at], type)
-            domain = row[at].domain if domain is None else domain.union(row[at].domain)
-        assert domain is not None
-        columns.append(
-            context.add(Attribute(context.fresh(), f"column{at + 1}", type, domain, Label.PUBLIC, span=node.span))
-        )
+        rows.append([typed(value, Place(context, scope, clause="VALUES")) for value in written])
+    columns = [_value_column(at, rows, node.span, context) for at in range(width)]
     terms = tuple(tuple(value.term for value in row) for row in rows)
     return Rows(tuple((c.id, c.type) for c in columns), terms), tuple(columns)
+
+
+def _value_column(at: int, rows: list[list[Typed]], span: Span, context: Context) -> Attribute:
+    """One column of VALUES: the type that all of its values agree on."""
+    type = rows[0][at].type
+    for row in rows[1:]:
+        common = resolve("coalesce", (type, row[at].type), (None, None))
+        if common is None:
+            raise refuse("PQL0307", f"{type} and {row[at].type} in one column", row[at].span, help="cast one of them")
+        type = common.result
+    for row in rows:
+        row[at] = coerce(row[at], type)
+    domain = rows[0][at].domain
+    for row in rows[1:]:
+        domain = domain.union(row[at].domain)
+    return context.add(Attribute(context.fresh(), f"column{at + 1}", type, domain, Label.PUBLIC, span=span))
 
 
 def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope) -> Rel:

@@ -222,11 +222,14 @@ Rel = Union[
 ]
 
 
+SubqueryKind = Literal["scalar", "exists", "in", "any", "all"]
+
+
 @dataclass(frozen=True, slots=True)
 class Subquery:
-    """A query as a value: of its one column, of whether it has rows, or of whether `operand` (op, quantifier) is among them."""
+    """A query as a value: its one value, whether it has rows, or how `operand` compares with them by `op`."""
 
-    kind: Literal["scalar", "exists", "in", "any", "all"]
+    kind: SubqueryKind
     rel: Rel
     column: str | None  # the subquery's column
     operand: Scalar | None = None

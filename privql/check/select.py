@@ -309,7 +309,7 @@ def _group_all(node: ast.Select, items: list[_Item], collector: Collector) -> tu
 
 
 def _finish_keys(collector: Collector) -> None:
-    label = Label.RELEASED
+    label = collector.label
     for key in collector.keys:
         collector.context.add(Attribute(key.id, key.name, key.value.type, key.value.domain, label, span=key.value.span))
 
@@ -450,7 +450,9 @@ def _output(
     context: Context,
 ) -> tuple[Rel, Columns]:
     """The select list over the rows, DISTINCT, ORDER BY and LIMIT."""
-    columns, computed, known = [], [], {}
+    columns: list[Attribute] = []
+    computed: list[tuple[str, Scalar]] = []
+    known: dict[Scalar, Field] = {}
     for item, name in zip(items, _names(items), strict=True):
         value = item.value
         if value.free or value.type.kind == "NULL":
@@ -463,19 +465,19 @@ def _output(
         known.setdefault(value.term, Field(attribute.id, attribute.type))
     keys: list[SortKey] = []
     extra: list[tuple[str, Scalar]] = []
-    for item, term in order:
+    for written, term in order:
         field = known.get(term)
         if field is None:
             if node.distinct:
                 raise refuse(
                     "PQL0306",
                     "ORDER BY of a DISTINCT query takes its output columns",
-                    item.span,
+                    written.span,
                     help="select what you order by",
                 )
             field = Field(context.fresh(), term.type)
             extra.append((field.name, term))
-        keys.append(sort_key(item, field))
+        keys.append(sort_key(written, field))
     rel = Compute(rel, (*computed, *extra))
     if node.distinct:
         rel = Distinct(rel)

@@ -62,7 +62,7 @@ def fitted(type: ValueType, ends: Span, grid: Fraction | None, overflow: bool = 
         high = high if high == INF else min(high, most)
         grid = grid_of(type) if grid is None else grid
     nullable = overflow and beyond
-    if low > high:
+    if low > high or low == INF or high == -INF:  # nothing that the type holds
         return Domain(values=(), nullable=nullable, grid=grid)
     if low == high:
         value = Fraction(low)

@@ -94,9 +94,9 @@ class Domain:
         """What is left when the value is known to lie in [low, high], and so not to be NULL."""
         if self.values is not None:
             return self.keep(
-                lambda v: isinstance(v, (int, float, Fraction))
-                and (low is None or v >= low)
-                and (high is None or v <= high)
+                lambda v: (
+                    isinstance(v, (int, float, Fraction)) and (low is None or v >= low) and (high is None or v <= high)
+                )
             )
         lows = [b for b in (self.low, low) if b is not None]
         highs = [b for b in (self.high, high) if b is not None]

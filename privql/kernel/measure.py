@@ -1,8 +1,8 @@
 """What a noisy answer costs: sensitivities of grouped integer sums, and the discrete Laplace mechanism upon them.
 
 A contribution is the integer vector w that a row adds to its group; it lies in a set W (with 0, since a filter may
-drop the row) that the term itself enforces by clamping. With r1, r2 the largest norms in W and d1, d2 the largest norms of
-a difference in W, a unit of at most k rows moves the sums
+drop the row) that the term itself enforces by clamping. With r1, r2 the largest norms in W and d1, d2 the largest
+norms of a difference in W, a unit of at most k rows moves the sums
 
     one unit more or fewer       L1 <= k*r1                 L2 <= k*r2
     one unit changed, one group  L1 <= k*d1                 L2 <= k*d2

@@ -1,6 +1,6 @@
 """How far apart two neighbouring databases may leave a relation: one rule a term, each beside the sentence it proves.
 
-In the manner of an LCF prover, a `Stable` can only be made by the rule functions here; whoever holds one holds its proof.
+In the manner of an LCF prover, a `Stable` can only be made by the rule functions here: who holds one holds its proof.
 `rows` bounds how many rows one unit may own (None: no bound). All relations of this file are *unit-wise*: every row
 carries the unit it belongs to, and neighbours differ only in the rows of one unit (two under CHANGE ONE: one bag of
 rows leaves, another comes, in one unit's place).

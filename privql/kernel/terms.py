@@ -121,7 +121,10 @@ def cells(contribution: Contribution) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """For every group of the product of the keys, in that order, the cells of each contribution. Without keys: one group."""
+    """For every group of the product of the keys, in that order, the cells of each contribution.
+
+    Without keys there is one group.
+    """
 
     input: Relation
     keys: tuple[Key, ...]

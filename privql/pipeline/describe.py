@@ -30,7 +30,8 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
             lines = [
-                (b.budget, b.unit, amount_text(b.total), amount_text(b.spent), amount_text(b.left)) for b in budget.budgets
+                (b.budget, b.unit, amount_text(b.total), amount_text(b.spent), amount_text(b.left))
+                for b in budget.budgets
             ]
             return _table(("budget", "unit", "epsilon", "spent", "left"), lines)
         case ast.Describe(path=path):
@@ -48,15 +49,15 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
 def _columns(name: str, check: StatementCheck, catalog: Catalog) -> list[tuple[str, ...]]:
     table, view, release = catalog.table(name), catalog.view(name), check.env.release(name)
     if table is not None:
-        rows = []
+        declared: list[tuple[str, ...]] = []
         for column in table.columns:
             notes = [f"names a {column.unit}"] if column.unit else []
             notes += ["hidden"] if column.hidden else []
             notes += ["key"] if column.key else []
             notes += [f"refers to {column.references[0]}.{column.references[1]}"] if column.references else []
             notes += ["not null"] if column.not_null else []
-            rows.append((column.name, str(column.type), column.domain.describe(), ", ".join(notes)))
-        return rows
+            declared.append((column.name, str(column.type), column.domain.describe(), ", ".join(notes)))
+        return declared
     if release is not None:
         return [(c.name, str(c.type), c.domain.describe(), "released") for c in release.columns]
     assert view is not None

@@ -48,8 +48,10 @@ def _measurement(one: Measurement) -> list[str]:
         + (f"Δ = {reach}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {reach}")
     ]
     width = one.halfwidth(_SURE)
-    error = "its error depends on the count" if isinstance(one.contribution, Balance) else (
-        f"± {amount_of(width)} at 95%" if width is not None else "± depends on the parameters"
+    error = (
+        "its error depends on the count"
+        if isinstance(one.contribution, Balance)
+        else (f"± {amount_of(width)} at 95%" if width is not None else "± depends on the parameters")
     )
     scale = f"scale {number_text(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
     out.append(f"    ε = {one.epsilon.text}: discrete Laplace noise, {scale}, {error}")

@@ -89,7 +89,7 @@ class StatementCheck:
     params: tuple[str, ...] = ()
     name: str | None = None  # CREATE RELEASE name
     replay: bool = False  # the ledger has this answer already
-    settings: Settings = Settings()  # after this statement
+    settings: Settings = field(default_factory=Settings)  # after this statement
     silent: bool = False  # it depends on a statement that failed, and that said why
 
     @property

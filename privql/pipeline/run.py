@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.engines.interface import EngineError
+from privql.engines.interface import Engine, EngineError
 from privql.finish.cells import finish_block
 from privql.finish.origins import thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
@@ -21,17 +21,12 @@ from privql.finish.recipe import Recipe
 from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
-from privql.kernel.terms import cells
+from privql.kernel.terms import Relation, Scan, cells
 from privql.ledger import Ledger, LedgerError, OverBudget, Replay
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, leaves, request_for, roots
 from privql.plan.program import BlockPlan
 from privql.release import release
-
-
-class PrivateEngine(Protocol):
-    def preflight(self, scans: Any) -> None: ...
-    def run(self, sums: Any, salt: bytes) -> Any: ...
 
 
 class Post(Protocol):
@@ -45,7 +40,7 @@ class Desk:
     ledger: Ledger
     analyst: str
     policy_version: int
-    engine: Callable[[Sequence[str]], PrivateEngine]  # for these private tables
+    engine: Callable[[Sequence[str]], Engine]  # for these private tables
     post: Callable[[], Post]
     released: Callable[[str], Table]
     dummy: bool = False
@@ -90,7 +85,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     plans = check.plan.blocks
     tables = tuple(dict.fromkeys(block.block.table for block in plans))
     engine = desk.engine(tables)
-    engine.preflight([one.measured.term for one in plans if one.measured is not None])
+    engine.preflight([scanned(one.measured.term.input) for one in plans if one.measured is not None])
     request = request_for(check, desk.analyst, desk.policy_version)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
@@ -125,6 +120,12 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
         out.append(Recipe(one.contribution, at, one.scale, one.aggregate.type))
         at += cells(one.contribution)
     return tuple(out)
+
+
+def scanned(relation: Relation) -> Scan:
+    while not isinstance(relation, Scan):
+        relation = relation.input
+    return relation
 
 
 def _answer(query: CheckedQuery, blocks: Sequence[Table], desk: Desk) -> Table:

@@ -9,9 +9,9 @@ from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
 from privql.domains import Domain, finite
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
 from privql.kernel.terms import Contribution, Key, Scan
-from privql.policy.catalog import Column, Table
+from privql.policy.catalog import Column
 
 _LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
 
@@ -117,7 +117,7 @@ def _only_if(test: Scalar, value: Scalar, type: ValueType) -> Scalar:
     return Apply("case", (test, value, Const(None, type)), type)
 
 
-def _bound(domain: Domain, type: ValueType, low: bool) -> object:
+def _bound(domain: Domain, type: ValueType, low: bool) -> Value:
     bound = domain.low if low else domain.high
     assert bound is not None
     match type.kind:
@@ -127,6 +127,3 @@ def _bound(domain: Domain, type: ValueType, low: bool) -> object:
             return bound
         case _:
             return int(bound)
-
-
-__all__ = ["Lowered", "Table", "declared", "enforced", "lower"]

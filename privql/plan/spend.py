@@ -121,7 +121,7 @@ def _weight(one: Wanted, params: Mapping[str, object]) -> float:
         if share <= 0:
             raise refuse("PQL0503", "SHARE must be positive", one.aggregate.privacy.span, help="write SHARE 2")
     scale = 1 if isinstance(one.contribution, Tally) else reach(one.contribution).l1
-    return float(share) * (one.sensitivity.l1 / scale) ** (2 / 3)
+    return float(share) * math.pow(one.sensitivity.l1 / scale, 2 / 3)
 
 
 def _fractions(weights: Sequence[float]) -> list[Fraction]:

@@ -63,7 +63,7 @@ class Typed(Node):
 class Interval(Node):
     """`INTERVAL '3' MONTH`, `INTERVAL 3 MONTH`, `INTERVAL '1 day 2 hours'` (unit None), `INTERVAL $n DAY`."""
 
-    amount: Union[String, Number, Param]
+    amount: String | Number | Param
     unit: str | None  # upper case, singular
 
 
@@ -235,13 +235,39 @@ class Call(Node):
     privacy: Privacy | None = None  # the aggregate's own clause
     within_group: tuple[OrderItem, ...] = ()
     filter: Expr | None = None
-    over: Union[str, Window, None] = None  # a window's name, or the window itself
+    over: str | Window | None = None  # a window's name, or the window itself
 
 
 Expr = Union[
-    Column, Number, String, Boolean, Null, Typed, Interval, Param, Unary, Binary, Is, IsDistinct, Like, Between, InList,
-    InQuery, Quantified, Exists, Scalar, Case, Cast, Extract, Row, ListOf, Index, Star, Named, Call,
-]  # fmt: skip
+    Column,
+    Number,
+    String,
+    Boolean,
+    Null,
+    Typed,
+    Interval,
+    Param,
+    Unary,
+    Binary,
+    Is,
+    IsDistinct,
+    Like,
+    Between,
+    InList,
+    InQuery,
+    Quantified,
+    Exists,
+    Scalar,
+    Case,
+    Cast,
+    Extract,
+    Row,
+    ListOf,
+    Index,
+    Star,
+    Named,
+    Call,
+]
 
 
 # ---------------------------------------------------------------- queries
@@ -306,7 +332,7 @@ class GroupKey(Node):
     """One grouping expression, with its known keys if they are stated."""
 
     expr: Expr
-    keys: Union[tuple[Expr, ...], Query, None] = None
+    keys: tuple[Expr, ...] | Query | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,7 +468,7 @@ class CreateRelease(Node):
 class Explain(Node):
     """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
 
-    statement: Union[Query, CreateRelease, None]
+    statement: Query | CreateRelease | None
     verbose: bool = False
 
 
@@ -509,7 +535,7 @@ class ColumnDefinition(Node):
     key: bool = False
     low: Expr | None = None  # BETWEEN low AND high
     high: Expr | None = None
-    values: Union[tuple[Expr, ...], Query, None] = None  # IN (…)
+    values: tuple[Expr, ...] | Query | None = None  # IN (…)
     grid: Expr | None = None
     not_null: bool = False
     references: References | None = None
