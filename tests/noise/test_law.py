@@ -118,5 +118,5 @@ def test_scale_that_is_not_positive_is_refused(scale: Fraction) -> None:
 
 @pytest.mark.parametrize(("size", "error"), [(-1, ValueError), (True, TypeError), (1.0, TypeError)])
 def test_bad_size_is_refused(size: int, error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match="a size is"):
         discrete_laplace(Fraction(1), size)

@@ -87,23 +87,25 @@ def test_tie_is_broken_by_the_bits_that_follow(k: int, size: int) -> None:
         assert source.used == size + used
 
 
-def test_tie_in_a_digit() -> None:
-    scale = Fraction(1000)
+@pytest.mark.parametrize("digits", [1, 7])
+def test_tie_in_a_digit(digits: int) -> None:
+    scale = Fraction(20 * 1024**digits)
     entry = int(certified_floors(Digit(scale))[500])
-    middle = TOP_WORD - 2**60  # the top's digit is 0 or more and no tie
-    low = discrete_laplace(scale, 1, source=Script([middle, entry, 0]))[0]
-    assert discrete_laplace(scale, 1, source=Script([middle, entry, TOP_WORD]))[0] == low + 1
+    above = [TOP_WORD - 2**60, *[2**63] * (digits - 1)]  # a sign and digits without a tie
+    low = discrete_laplace(scale, 1, source=Script([*above, entry, 0]))[0]
+    assert discrete_laplace(scale, 1, source=Script([*above, entry, TOP_WORD]))[0] == low + 1
+    assert low > 0
     assert low % 1024 == 500
 
 
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(10), Fraction(25)], ids=str)
 @pytest.mark.parametrize("zeros", [1, 2, 3])
 def test_tail_goes_as_far_as_the_words_take_it(scale: Fraction, zeros: int) -> None:
-    for head, last in ((0, 12345), (0, 2**63), (TOP_WORD, 12345), (TOP_WORD, TOP_WORD - 7)):
+    for head, last in ((0, 12345), (3, 2**63), (0, 2**63), (TOP_WORD, 12345), (TOP_WORD, TOP_WORD - 7)):
         words = [*[head] * zeros, last, 2**63, 2**63]
         drawn = int(discrete_laplace(scale, 1, source=Script(words))[0])
         assert is_inverse(drawn, words, scale)
-        assert (drawn < 0) == (head == 0)
+        assert (drawn < 0) == (head < 4)
 
 
 def test_draw_too_far_for_int64_becomes_a_python_integer() -> None:
