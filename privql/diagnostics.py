@@ -7,10 +7,10 @@ words in backticks. No message may ever contain a value that came from the data.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
-from collections.abc import Iterable
 
 Severity = Literal["error", "warning", "note"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, Union
+from typing import Literal
 
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
@@ -204,22 +204,22 @@ class Sorted:
     offset: int = 0
 
 
-Rel = Union[
-    PublicScan,
-    ReleasedScan,
-    PrivateScan,
-    Measured,
-    Rows,
-    Shared,
-    Where,
-    Compute,
-    Joined,
-    Grouped,
-    Windowed,
-    Distinct,
-    Combined,
-    Sorted,
-]
+Rel = (
+    PublicScan
+    | ReleasedScan
+    | PrivateScan
+    | Measured
+    | Rows
+    | Shared
+    | Where
+    | Compute
+    | Joined
+    | Grouped
+    | Windowed
+    | Distinct
+    | Combined
+    | Sorted
+)
 
 
 SubqueryKind = Literal["scalar", "exists", "in", "any", "all"]

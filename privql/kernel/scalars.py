@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Union
+from typing import Literal
 
 TypeKind = Literal["INT", "FLOAT", "DECIMAL", "BOOL", "TEXT", "DATE", "TIMESTAMP", "INTERVAL", "NULL"]
 
@@ -44,7 +44,7 @@ def decimal(precision: int, scale: int) -> ValueType:
     return ValueType("DECIMAL", precision, scale)
 
 
-Value = Union[None, bool, int, float, Fraction, str, tuple[int, int, int]]
+Value = None | bool | int | float | Fraction | str | tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Apply:
     type: ValueType
 
 
-Scalar = Union[Field, Const, Apply]
+Scalar = Field | Const | Apply
 
 
 def fields(term: Scalar) -> frozenset[str]:

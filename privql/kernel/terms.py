@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from typing import Union
 
 from privql.kernel.scalars import Scalar, Value, ValueType
 
@@ -63,7 +62,7 @@ class KeepRows:
     limit: int
 
 
-Relation = Union[Scan, Filter, Project, KeepRows]
+Relation = Scan | Filter | Project | KeepRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class Balance:
     where: Scalar | None = None
 
 
-Contribution = Union[Tally, Total, Balance]
+Contribution = Tally | Total | Balance
 
 
 def cells(contribution: Contribution) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Union
 
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
@@ -30,7 +29,7 @@ class Column:
     hidden: bool = False
     visible: bool = False
     references: tuple[str, str] | None = None  # table, column
-    values_from: Union[tuple[str, str], ast.Query, None] = None
+    values_from: tuple[str, str] | ast.Query | None = None
     span: Span = NOWHERE
 
 
@@ -119,4 +118,4 @@ class Catalog:
 
 def fold(name: str) -> str:
     """Names compare ASCII-case-insensitively: `É` and `é` are two names."""
-    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in name)
+    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)

@@ -9,7 +9,7 @@ TRIM are calls, `a::INT` is a Cast, `x NOT IN (…)` is InList with `negated`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Union
+from typing import Literal
 
 from privql.diagnostics import NOWHERE, Span
 
@@ -238,36 +238,36 @@ class Call(Node):
     over: str | Window | None = None  # a window's name, or the window itself
 
 
-Expr = Union[
-    Column,
-    Number,
-    String,
-    Boolean,
-    Null,
-    Typed,
-    Interval,
-    Param,
-    Unary,
-    Binary,
-    Is,
-    IsDistinct,
-    Like,
-    Between,
-    InList,
-    InQuery,
-    Quantified,
-    Exists,
-    Scalar,
-    Case,
-    Cast,
-    Extract,
-    Row,
-    ListOf,
-    Index,
-    Star,
-    Named,
-    Call,
-]
+Expr = (
+    Column
+    | Number
+    | String
+    | Boolean
+    | Null
+    | Typed
+    | Interval
+    | Param
+    | Unary
+    | Binary
+    | Is
+    | IsDistinct
+    | Like
+    | Between
+    | InList
+    | InQuery
+    | Quantified
+    | Exists
+    | Scalar
+    | Case
+    | Cast
+    | Extract
+    | Row
+    | ListOf
+    | Index
+    | Star
+    | Named
+    | Call
+)
 
 
 # ---------------------------------------------------------------- queries
@@ -357,7 +357,7 @@ class GroupingSets(Node):
     sets: tuple[Grouping, ...]
 
 
-Grouping = Union[GroupKey, GroupSet, Cube, Rollup, GroupingSets]
+Grouping = GroupKey | GroupSet | Cube | Rollup | GroupingSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +394,7 @@ class Join(Node):
     natural: bool = False
 
 
-Relation = Union[TableRef, Derived, TableFunction, Join]
+Relation = TableRef | Derived | TableFunction | Join
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +451,7 @@ class Query(Node):
     privacy: Privacy | None = None
 
 
-Body = Union[Select, Values, SetOperation, Query]  # a Query here was written in parentheses
+Body = Select | Values | SetOperation | Query  # a Query here was written in parentheses
 
 
 # ---------------------------------------------------------------- an analyst's statements
@@ -598,8 +598,8 @@ class Refresh(Node):
     version: str
 
 
-OwnerStatement = Union[CreateUnit, CreateTable, CreateView, CreateBudget, Grant, Refresh]
-AnalystStatement = Union[
-    Query, CreateRelease, CreateView, Explain, Show, Describe, SetOption, Drop, Begin, Commit, Rollback
-]
-Statement = Union[AnalystStatement, OwnerStatement]
+OwnerStatement = CreateUnit | CreateTable | CreateView | CreateBudget | Grant | Refresh
+AnalystStatement = (
+    Query | CreateRelease | CreateView | Explain | Show | Describe | SetOption | Drop | Begin | Commit | Rollback
+)
+Statement = AnalystStatement | OwnerStatement
