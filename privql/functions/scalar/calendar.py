@@ -9,7 +9,8 @@ import datetime
 import re
 
 from privql.domains.arithmetic import DAY as DAY  # microseconds
-from privql.domains.arithmetic import FIRST_DATE, LAST_DATE
+from privql.domains.arithmetic import FIRST_DATE as FIRST_DATE
+from privql.domains.arithmetic import LAST_DATE as LAST_DATE
 
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_TIME, LAST_TIME = FIRST_DATE * DAY, LAST_DATE * DAY + DAY - 1
@@ -50,7 +51,7 @@ def add_months(day: int, months: int) -> int | None:
 
 
 def moved(kind: str, start: int, interval: tuple[int, int, int], sign: int) -> int | None:
-    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the """
+    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the"""
     months, days, micros = interval
     day, clock = (start, 0) if kind == "DATE" else divmod(start, DAY)
     later = add_months(day, sign * months)

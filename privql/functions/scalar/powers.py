@@ -88,9 +88,10 @@ def _power_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> D
     power = exponent[0]
     if power != exponent[1] or power <= 0 or isinstance(power, float) or Fraction(power).denominator != 1:
         return whole(result, True)
-    at_low, at_high = (_enclosed(math.pow, end, power) for end in base)
+    at_low, at_high = (_enclosed(math.pow, abs(end), power) for end in base)
     if power % 2 == 1:
-        return fitted(result, (at_low[0], at_high[1]), None, overflow=True)
+        most = -at_high[0] if base[1] < 0 else at_high[1]
+        return fitted(result, (-at_low[1] if base[0] < 0 else at_low[0], most), None, overflow=True)
     least = at_high[0] if base[1] < 0 else 0
     return fitted(result, (least, max(at_low[1], at_high[1])), None, overflow=True)
 

@@ -62,15 +62,24 @@ def _number(value: Value) -> Fraction:
 
 
 def _moved(start: ValueType, result: ValueType, moments: Domain, intervals: Domain, sign: int) -> Domain:
-    """Adding an interval keeps the order of moments, so the ends move with the rest."""
+    """Adding an interval keeps the order of days, so the ends move with the rest.
+
+    Not so of moments: the 30th at noon and the 31st at one meet on the last day of a shorter month in that order no
+    more. With months, whole days are moved.
+    """
     if intervals.values is None or len(intervals.values) != 1:
         return whole(result, True)
     (interval,) = intervals.values
     assert isinstance(interval, tuple)
     months, days, micros = interval
     first, last = _inside_calendar(moments, start)
-    low = calendar.moved(start.kind, int(first), interval, sign)
-    high = calendar.moved(start.kind, int(last), interval, sign)
+    if start.kind == "TIMESTAMP" and months != 0:
+        low = calendar.moved("DATE", int(first) // calendar.DAY, interval, sign)
+        high = calendar.moved("DATE", int(last) // calendar.DAY, interval, sign)
+        high = None if high is None else calendar.time_or_null(high + calendar.DAY - 1)
+    else:
+        low = calendar.moved(start.kind, int(first), interval, sign)
+        high = calendar.moved(start.kind, int(last), interval, sign)
     grid = Fraction(math.gcd(calendar.DAY, micros))
     if start.kind == "TIMESTAMP":
         apart = days * calendar.DAY + micros if months == 0 else math.gcd(calendar.DAY, micros)

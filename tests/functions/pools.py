@@ -1,0 +1,205 @@
+"""Types, hostile values and domains to try the scalar functions on, and the calls that resolve on them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+
+from privql.domains import Domain, finite, grid_of, interval
+from privql.domains.arithmetic import limits
+from privql.functions.scalar import Resolved, all_functions, constant_args, resolve, resolve_cast
+from privql.functions.scalar.calendar import DATE_FIELDS, DATE_UNITS, FIRST_DATE, FIRST_TIME, LAST_DATE, LAST_TIME
+from privql.functions.scalar.calendar import TIME_FIELDS as CLOCK
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, INTERVAL, NULL, TEXT, TIMESTAMP, Value, ValueType, decimal
+
+PRICE, NARROW, WIDE = decimal(10, 2), decimal(3, 0), decimal(38, 10)
+TYPES = (INT, FLOAT, PRICE, NARROW, WIDE, BOOL, TEXT, DATE, TIMESTAMP)
+DAY = 86_400_000_000
+
+HOSTILE: dict[str, tuple[Value, ...]] = {
+    "INT": (0, 1, -1, 2, 3, 7, -7, 10, 12, 100, 120, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1,
+            -(2**63), -(2**63) + 1),
+    "FLOAT": (
+        0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 0.1, -0.1, 3.0, 100.0, 1e-9, 5e-324, -5e-324, 1e308, -1e308,
+        1.7976931348623157e308, 709.8, -745.2, 2.0**53, 9.007199254740993e15, 9.3e18, 0.49999999999999994, 1e22, 1e-310,
+    ),
+    "DECIMAL": (),
+    "BOOL": (True, False),
+    "TEXT": (
+        "", " ", "a", "A", "abc", "banana", "ab%c", "a_c", "\\", "é", "e\u0301", "ß", "STRASSE", "\U0001f600b", "0x1F",
+        "1", " -12 ", "+3.5e2", "1e400", "9223372036854775808", "9223372036854775807.5", "0.1", "true", "F", "oN",
+        "2024-02-29", "2023-02-29", "0000-01-01", "9999-12-31", "2024-02-29T23:59:59.999999", "2024-02-29 24:00",
+        "x" * 300, "\x00",
+        "1_0", "١٢", "1e-999", "9" * 420, "nan", "inf", "-0.5", "-0",
+    ),
+    "DATE": (0, 1, -1, 19782, 19783, 19723, 20088, 11016, -25509, FIRST_DATE, FIRST_DATE + 1, LAST_DATE,
+             LAST_DATE - 31),
+    "TIMESTAMP": (
+        0, -1, 1, 19782 * DAY, 19783 * DAY - 1, 19723 * DAY + 3_600_000_000 * 5 + 61_000_001, FIRST_TIME, LAST_TIME,
+        LAST_TIME - 31 * DAY, -12_345_678_901_234, 20089 * DAY - 1,
+    ),
+    "INTERVAL": (
+        (0, 0, 0), (1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -400, 0), (12, 3, 1), (0, 0, -1), (1, -1, 3_600_000_000),
+        (120_000, 0, 0), (-13, 31, -86_400_000_001), (0, 0, 60_000_000),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """A resolved call; `fixed` holds its constant arguments by place."""
+
+    resolved: Resolved
+    fixed: dict[int, Value]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.resolved.op}({', '.join(map(str, self.resolved.arg_types))}) -> {self.resolved.result} {self.fixed}"
+        )
+
+
+def hostile(type: ValueType) -> tuple[Value, ...]:
+    if type.kind != "DECIMAL":
+        return HOSTILE[type.kind]
+    most, unit = Fraction(limits(type)[1]), Fraction(1, 10**type.scale)
+    return (Fraction(0), unit, -unit, most, -most, most / 2 // unit * unit, Fraction(1), Fraction(-7), 50 * unit)
+
+
+def some_value(type: ValueType, random: Random) -> Value:
+    """Small and likely to meet others, or hostile, or anywhere in the type."""
+    choice = random.random()
+    if type.kind in ("BOOL", "TEXT", "INTERVAL") or choice < 0.3:
+        return random.choice(hostile(type))
+    if type.kind == "FLOAT":
+        if choice < 0.7:
+            return random.randint(-40, 40) / random.choice((1, 2, 10))
+        return math.ldexp(random.uniform(-1, 1), random.randint(-60, 60))
+    low, high = limits(type)
+    unit = Fraction(1, 10**type.scale) if type.kind == "DECIMAL" else Fraction(1)
+    middle = {"DATE": 19782, "TIMESTAMP": 19782 * DAY + 1}.get(type.kind, 0)
+    reach = {"DATE": 400, "TIMESTAMP": 400 * DAY}.get(type.kind, 130) if choice < 0.8 else int(high / unit)
+    value = min(max((middle + random.randint(-reach, reach)) * unit, Fraction(low)), Fraction(high))
+    return value if type.kind == "DECIMAL" else int(value)
+
+
+def in_type(value: Value, type: ValueType) -> bool:
+    """Whether Python writes a value of this type so."""
+    if value is None:
+        return True
+    match type.kind:
+        case "INT" | "DATE" | "TIMESTAMP":
+            low, high = limits(type)
+            return isinstance(value, int) and not isinstance(value, bool) and bool(low <= value <= high)
+        case "FLOAT":
+            return isinstance(value, float) and math.isfinite(value)
+        case "DECIMAL":
+            if not isinstance(value, Fraction):
+                return False
+            return (value * 10**type.scale).denominator == 1 and bool(abs(value) <= limits(type)[1])
+        case "BOOL":
+            return isinstance(value, bool)
+        case "TEXT":
+            return isinstance(value, str)
+        case _:
+            return False
+
+
+def domain_with(type: ValueType, random: Random) -> tuple[Domain, list[Value]]:
+    """A random domain of a type, with values inside it."""
+    values = [some_value(type, random) for _ in range(random.choice((1, 2, 2, 3, 5)))]
+    nullable = random.random() < 0.3
+    grid = grid_of(type)
+    if type.kind in ("BOOL", "TEXT", "INTERVAL") or random.random() < 0.4:
+        open_text = type.kind == "TEXT" and random.random() < 0.3
+        domain = Domain(nullable=nullable) if open_text else finite(values, nullable, grid)
+    else:
+        if grid is not None and random.random() < 0.3:
+            coarse = grid * random.choice((2, 5, 10, 3600))
+            on_coarse = [Fraction(v) // coarse * coarse for v in values if isinstance(v, (int, Fraction))]
+            written = [v if type.kind == "DECIMAL" else int(v) for v in on_coarse]
+            values = [v for v in written if in_type(v, type)]
+            grid = coarse
+        exact = [Fraction(v) for v in values if isinstance(v, (int, float, Fraction))]
+        low = min(exact) if exact and random.random() < 0.8 else None
+        high = max(exact) if exact and random.random() < 0.8 else None
+        domain = interval(low, high, nullable, grid)
+        if low is not None and high is not None and grid is not None:
+            for _ in range(3):
+                between = low + random.randint(0, int((high - low) / grid)) * grid
+                values.append(between if type.kind == "DECIMAL" else int(between))
+        if low is not None and high is not None and type == FLOAT:
+            values += [v for v in (random.uniform(float(low), float(high)) for _ in range(3)) if v in domain]
+    return domain, [*values, None] if nullable else values
+
+
+def _constants(op: str, place: int) -> list[Value]:
+    if op == "extract":
+        return [*DATE_FIELDS, *CLOCK]
+    if op == "date_trunc":
+        return [*DATE_UNITS, *CLOCK]
+    if op == "round":
+        return [0, 1, 2, -1, -2, 5, 22, -22, -19]
+    if op in ("like", "ilike"):
+        return ["%", "a%", "_b%", "%a_", "ab\\%c", "b#%", ""] if place == 1 else ["#", "\\"]
+    return [" ", "ab", "x", "", "é"]
+
+
+def _arities(op: str) -> tuple[int, ...]:
+    return (3, 5) if op == "case" else (1, 2, 3)
+
+
+def calls(seed: int = 1) -> list[Call]:
+    """Calls of every function on every combination of types that it takes, each type once plain and once converted."""
+    random = Random(seed)
+    found: dict[str, Call] = {}
+    for function in all_functions():
+        for arity in _arities(function.op):
+            for types in _type_choices(function.op, arity):
+                for fixed in _fixed_choices(function.op, types, random):
+                    known = tuple(fixed.get(place) for place in range(arity))
+                    resolved = resolve(function.op, types, known)
+                    if resolved is not None:
+                        call = Call(resolved, fixed)
+                        found.setdefault(str(call), call)
+    for source, target in itertools.product((*TYPES, NULL), TYPES):
+        cast = resolve_cast(source, target)
+        if cast is not None and source != NULL:
+            found[f"cast {source} {target}"] = Call(cast, {})
+    return list(found.values())
+
+
+def _type_choices(op: str, arity: int) -> list[tuple[ValueType, ...]]:
+    if op == "case":
+        values = [t for t in itertools.product(TYPES, repeat=2) if t[0] == t[1] or t[0].kind == "INT"]
+        return [(BOOL, a, b) if arity == 3 else (BOOL, a, BOOL, b, a) for a, b in values]
+    if arity == 3:
+        alike = [(t, t, t) for t in TYPES]
+        return [
+            *alike,
+            (TEXT, INT, INT),
+            (BOOL, INT, INT),
+            (BOOL, TEXT, TEXT),
+            (INT, PRICE, FLOAT),
+            (PRICE, WIDE, INT),
+            (DATE, TIMESTAMP, DATE),
+        ]
+    return list(itertools.product((*TYPES, INTERVAL), repeat=arity))
+
+
+def _fixed_choices(op: str, types: tuple[ValueType, ...], random: Random) -> list[dict[int, Value]]:
+    places = [p for p in constant_args(op) if p < len(types)]
+    if op in ("add", "sub"):
+        places = [p for p, t in enumerate(types) if t == INTERVAL]
+        return [{p: v} for p in places for v in HOSTILE["INTERVAL"]] or [{}]
+    if not places:
+        return [{}]
+    if op == "clamp":
+        if len(types) != 3 or len(set(types)) != 1 or types[0].kind in ("TEXT", "BOOL"):
+            return []
+        ends = [[some_value(types[0], random), some_value(types[0], random)] for _ in range(4)]
+        return [dict(enumerate(sorted(pair), 1)) for pair in ends]  # type: ignore[type-var]
+    options = [_constants(op, p) for p in places]
+    return [dict(zip(places, values, strict=True)) for values in itertools.product(*options)]

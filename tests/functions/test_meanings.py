@@ -1,0 +1,320 @@
+"""What the functions mean, held against PostgreSQL's documentation, brute force and another calendar."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import duckdb
+import pytest
+
+from privql.functions.scalar import calendar, evaluate, numbers, resolve, resolve_cast
+from privql.functions.scalar.declare import type_of
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, INTERVAL, TEXT, TIMESTAMP, Value, ValueType, decimal
+
+LEAST, MOST = -(2**63), 2**63 - 1
+
+
+def call(op: str, *values: Value, types: tuple[ValueType, ...] = ()) -> Value:
+    """An operation on values, each of the type that it is written in."""
+    given = types or tuple(map(type_of, values))
+    resolved = resolve(op, given, values)
+    assert resolved is not None, (op, given)
+    taken = tuple(
+        value if have == want or value is None else evaluate("cast", (have,), want, (value,))
+        for value, have, want in zip(values, given, resolved.arg_types, strict=True)
+    )
+    return evaluate(resolved.op, resolved.arg_types, resolved.result, taken)
+
+
+def cast(value: Value, target: ValueType, source: ValueType | None = None) -> Value:
+    resolved = resolve_cast(source or type_of(value), target)
+    assert resolved is not None
+    return evaluate("cast", resolved.arg_types, resolved.result, (value,))
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (call("add", MOST, 1), None),
+        (call("neg", LEAST), None),
+        (call("abs", LEAST), None),
+        (call("mul", LEAST, -1), None),
+        (call("int_div", LEAST, -1), None),
+        (call("mod", LEAST, -1), 0),
+        (call("div", 7, 2), 3),
+        (call("div", -7, 2), -3),
+        (call("div", 7, 0), None),
+        (call("div", 7, 2.0), 3.5),
+        (call("div", Fraction(7, 2), 2), 1.75),
+        (call("div", 1.0, 0.0), None),
+        (call("mod", -7, 3), -1),
+        (call("mod", 7, -3), 1),
+        (call("mod", Fraction(-15, 2), 2), Fraction(-3, 2)),
+        (call("mul", 1e308, 10.0), None),
+        (call("sub", Fraction(1, 10), Fraction(1, 100)), Fraction(9, 100)),
+        (call("round", 0.49999999999999994), 0.0),
+        (call("round", 2.5), 3.0),
+        (call("round", -2.5), -3.0),
+        (call("round", Fraction(-5, 2)), Fraction(-3)),
+        (call("round", 1250, -2), 1300),
+        (call("round", MOST, -1), None),
+        (call("round", 2.345, 2), 2.35),
+        (call("round", 1e300, 10), 1e300),
+        (call("trunc", -2.7), -2.0),
+        (call("sqrt", -1.0), None),
+        (call("ln", 0.0), None),
+        (call("exp", 710.0), None),
+        (call("exp", -1000.0), 0.0),
+        (call("power", 0.0, 0.0), 1.0),
+        (call("power", 0.0, -1.0), None),
+        (call("power", -8.0, 1 / 3), None),
+        (call("power", -2.0, 3.0), -8.0),
+        (call("greatest", None, 2, 3), 3),
+        (call("least", "b", "B", "a"), "B"),
+        (call("clamp", None, 0, 5), None),
+        (call("clamp", 7, 0, 5), 5),
+        (call("clamp", -7, 0, 5), 0),
+        (call("in", 3, 1, None), None),
+        (call("in", 1, 1, None), True),
+        (call("in", None, 1), None),
+        (call("lt", "Z", "a"), True),
+        (call("lt", "\uffff", "\U0001f600"), True),
+        (call("eq", "é", "e\u0301"), False),
+        (call("eq", 2**53 + 1, Fraction(2**53)), False),
+        (call("nullif", 0, None), 0),
+        (call("if", None, 1, 2), 2),
+        (call("lower", "ÀB"), "Àb"),
+        (call("length", "e\u0301\U0001f600"), 3),
+        (call("substring", "abcdef", 0, 3), "ab"),
+        (call("substring", "abcdef", -1, 3), "a"),
+        (call("substring", "abcdef", 4), "def"),
+        (call("substring", "abcdef", 2, -1), None),
+        (call("substring", "abcdef", LEAST, MOST), ""),
+        (call("substring", "abcdef", 2, MOST), "bcdef"),
+        (call("left", "abc", -1), "ab"),
+        (call("left", "abc", LEAST), ""),
+        (call("right", "abc", -1), "bc"),
+        (call("right", "abc", LEAST), ""),
+        (call("right", "abc", 0), ""),
+        (call("trim", " \tab "), "\tab"),
+        (call("trim", "xyabyx", "xy"), "ab"),
+        (call("trim", "ab", ""), "ab"),
+        (call("replace", "aaa", "aa", "b"), "ba"),
+        (call("replace", "abc", "", "x"), "abc"),
+        (call("position", "", "abc"), 1),
+        (call("position", "z", "abc"), 0),
+        (call("concat", "a", None), None),
+        (call("concat", "a" * 2**20, "b"), None),
+        (call("replace", "a" * 2**11, "a", "b" * 2**10), None),
+        (call("is_distinct", None, None), False),
+        (call("extract", "SECOND", 61_500_000, types=(TEXT, TIMESTAMP)), Fraction(3, 2)),
+        (call("extract", "EPOCH", -1, types=(TEXT, TIMESTAMP)), Fraction(-1, 1_000_000)),
+    ],
+)
+def test_a_meaning(found: Value, wanted: Value) -> None:
+    assert found == wanted and type(found) is type(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("7", 7), (" 7 ", 7), ("+7", 7), ("-7.5", Fraction(-15, 2)), ("1e3", 1000), ("1E+3", 1000),
+        ("25e-1", Fraction(5, 2)), ("", None), (" ", None), (".5", None), ("5.", None), ("1 2", None), ("\t7", None),
+        ("7\n", None), ("0x1F", None), ("1_000", None), ("nan", None), ("inf", None), ("--1", None), ("1e", None),
+        ("١", None), ("1,5", None),
+        ("0" * 5000 + "7", 7), ("1e-9999", None), ("9" * 401, None), ("1e" + "0" * 5000 + "2", 100),
+    ],
+)  # fmt: skip
+def test_a_text_is_a_number_only_in_one_spelling(text: str, number: Fraction | int | None) -> None:
+    assert numbers.read_number(text) == number
+    assert cast(text, INT) == (None if number is None else numbers.half_away(Fraction(number)))
+
+
+def test_text_becomes_the_nearest_double() -> None:
+    assert cast("0.1", FLOAT) == 0.1
+    assert cast("1e-9999", FLOAT) == 0.0
+    assert cast("1e400", FLOAT) is None
+    assert cast("9" * 400, FLOAT) is None
+    assert cast(" 0x1p3", FLOAT) is None
+    assert cast("infinity", FLOAT) is None
+
+
+def test_numbers_round_half_away_when_cast() -> None:
+    for value, wanted in (
+        (2.5, 3),
+        (-2.5, -3),
+        (0.49999999999999994, 0),
+        (9.2e18, 9200000000000000000),
+        (9.3e18, None),
+    ):
+        assert cast(value, INT) == wanted
+    assert cast(Fraction(-5, 2), INT) == -3
+    assert cast(Fraction(12345, 1000), decimal(5, 2)) == Fraction(1235, 100)
+    assert cast(Fraction(99999, 100), decimal(4, 1)) is None  # 1000.0 has one digit too many
+    assert cast(0.285, decimal(10, 2)) == Fraction(28, 100)  # 0.285 * 100 is 28.499999999999996
+    assert cast(123, decimal(2, 0)) is None
+
+
+def test_values_are_written_in_one_way() -> None:
+    assert cast(Fraction(-3, 2), TEXT, decimal(10, 2)) == "-1.50"
+    assert cast(Fraction(0), TEXT, decimal(3, 3)) == "0.000"
+    assert cast(Fraction(7), TEXT, decimal(3, 0)) == "7"
+    assert cast(True, TEXT) == "true"
+    assert cast(19782, TEXT, DATE) == "2024-02-29"
+    assert cast(-1, TEXT, TIMESTAMP) == "1969-12-31 23:59:59.999999"
+    assert cast(1_500_000, TEXT, TIMESTAMP) == "1970-01-01 00:00:01.5"
+    assert cast(calendar.FIRST_DATE, TEXT, DATE) == "0001-01-01"
+    assert resolve_cast(FLOAT, TEXT) is None
+
+
+def test_dates_are_read_strictly() -> None:
+    for text in (
+        "2024-2-29",
+        "2023-02-29",
+        " 2024-02-29",
+        "2024-02-29 ",
+        "0000-01-01",
+        "2024-13-01",
+        "２024-01-01",
+        "",
+    ):
+        assert cast(text, DATE) is None, text
+        assert cast(text, TIMESTAMP) is None, text
+    assert cast("2024-02-29", DATE) == 19782
+    moments = {
+        "2024-02-29": 0,
+        "2024-02-29 00:01": 60_000_000,
+        "2024-02-29T00:01:02": 62_000_000,
+        "2024-02-29 00:01:02.5": 62_500_000,
+    }
+    for text, clock in moments.items():
+        assert cast(text, TIMESTAMP) == 19782 * calendar.DAY + clock
+    for late in (" 24:00", " 23:60", " 23:59:60", " 1:00", "  01:00", " 01:00:00.", " 01:00:00.1234567", " 01:00Z"):
+        assert cast("2024-02-29" + late, TIMESTAMP) is None, late
+
+
+def test_flags_are_read_as_postgresql_reads_them() -> None:
+    for text in ("true", "T", " yes ", "y", "On", "1"):
+        assert cast(text, BOOL) is True
+    for text in ("false", "F", "no", "n", "OFF", "0"):
+        assert cast(text, BOOL) is False
+    for text in ("", "o", "2", "tru e", "\ttrue"):
+        assert cast(text, BOOL) is None
+
+
+def test_three_valued_logic_is_the_minimum_and_the_maximum() -> None:
+    order: dict[Value, int] = {False: 0, None: 1, True: 2}
+    for arity in (1, 2, 3):
+        for values in product(order, repeat=arity):
+            types = (BOOL,) * arity
+            assert order[call("and", *values, types=types)] == min(order[v] for v in values)
+            assert order[call("or", *values, types=types)] == max(order[v] for v in values)
+
+
+def test_like_is_the_regular_expression_it_stands_for() -> None:
+    random = Random(5)
+    matched = 0
+    for _ in range(4000):
+        text = "".join(random.choice("ab%_\\\n") for _ in range(random.randint(0, 7)))
+        pattern = "".join(
+            random.choice(("a", "b", "%", "_", "#%", "#_", "##", "\n")) for _ in range(random.randint(0, 6))
+        )
+        regex = "".join(
+            re.escape(part[1]) if len(part) == 2 else {"%": ".*", "_": "."}.get(part, re.escape(part))
+            for part in re.findall(r"#.|[^#]", pattern, re.DOTALL)
+        )
+        wanted = re.fullmatch(regex, text, re.DOTALL) is not None
+        assert call("like", text, pattern, "#") is wanted, (text, pattern)
+        matched += wanted
+    assert matched > 200
+    assert call("like", "a" * 20000, "%a" * 50 + "%b") is False  # not exponential
+    assert call("ilike", "ÀB", "Àb") is True and call("ilike", "À", "à") is False
+
+
+def test_substring_takes_the_positions_it_names() -> None:
+    text = "abcdé\U0001f600"
+    for start, length in product(range(-4, 10), range(10)):
+        wanted = "".join(c for at, c in enumerate(text, 1) if start <= at < start + length)
+        assert call("substring", text, start, length) == wanted
+
+
+def test_quantised_results_have_forty_bits_and_are_nearest() -> None:
+    random = Random(6)
+    for _ in range(2000):
+        value = math.ldexp(random.uniform(-1, 1), random.randint(-900, 900))
+        rounded = numbers.quantised(value)
+        assert rounded is not None
+        digits = abs(Fraction(rounded).numerator)
+        assert digits == 0 or (digits // (digits & -digits)).bit_length() <= 40
+        assert abs(Fraction(rounded) - Fraction(value)) * 2**40 <= abs(Fraction(value))
+    assert numbers.quantised(1e308) is None
+    for exact in (0.0, 1.0, -1024.0, 14400.0, 0.1015625):
+        assert numbers.quantised(exact) == exact
+
+
+def test_wide_decimals_add_and_multiply_exactly_or_are_null() -> None:
+    wide = decimal(38, 10)
+    most = Fraction(10**38 - 1, 10**10)
+    assert call("add", most, Fraction(1, 10**10), types=(wide, wide)) is None
+    assert call("sub", most, most, types=(wide, wide)) == 0
+    resolved = resolve("add", (decimal(10, 2), decimal(5, 4)))
+    assert resolved is not None and resolved.result == decimal(13, 4)
+    resolved = resolve("mul", (decimal(10, 2), INT), (None, 3))
+    assert resolved is not None and resolved.arg_types[1] == decimal(1, 0) and resolved.result == decimal(11, 2)
+    assert resolve("mul", (decimal(38, 20), decimal(38, 20))) is None
+
+
+def _moment(value: int) -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)  # noqa: DTZ001 - UTC throughout
+
+
+def test_the_calendar_agrees_with_another() -> None:
+    """Every field and start, and every step by months, days and time, against an engine's own calendar."""
+    random = Random(7)
+    low, high = calendar.day_of(datetime.date(3, 1, 1)), calendar.day_of(datetime.date(9990, 1, 1))
+    days = [random.randint(low, high) for _ in range(150)]
+    days += [d + n for d in (19782, 11016, -25509, 19723, 20088, 18627) for n in (-1, 0, 1)]
+    moments = [day * calendar.DAY + random.randrange(calendar.DAY) for day in days]
+    engine = duckdb.connect()
+    engine.execute("CREATE TABLE given (place INT, moment TIMESTAMP)")
+    engine.executemany("INSERT INTO given VALUES (?, ?)", [(at, _moment(m)) for at, m in enumerate(moments)])
+
+    def asked(expression: str) -> list[Value]:
+        return [row[0] for row in engine.execute(f"SELECT {expression} FROM given ORDER BY place").fetchall()]
+
+    for field in (*calendar.DATE_FIELDS[:-1], "HOUR", "MINUTE"):
+        found = [evaluate("extract", (TEXT, TIMESTAMP), INT, (field, m)) for m in moments]
+        assert found == asked(f"extract({field} FROM moment)"), field
+        if field in calendar.DATE_FIELDS:
+            assert found == [evaluate("extract", (TEXT, DATE), INT, (field, d)) for d in days]
+    for unit in (*calendar.DATE_UNITS, "HOUR", "MINUTE", "SECOND"):
+        started = [evaluate("date_trunc", (TEXT, TIMESTAMP), TIMESTAMP, (unit, m)) for m in moments]
+        assert started == asked(f"epoch_us(date_trunc('{unit}', moment))"), unit
+    for months, some_days, micros in ((1, 0, 0), (-1, 0, 0), (13, -40, 86_399_000_000), (-11, 3, -1), (0, 0, 7)):
+        interval = f"(to_months({months}) + to_days({some_days}) + to_microseconds({micros}))"
+        types = (TIMESTAMP, INTERVAL)
+        for op, sign in (("add", "+"), ("sub", "-")):
+            moved = [evaluate(op, types, TIMESTAMP, (m, (months, some_days, micros))) for m in moments]
+            assert moved == asked(f"epoch_us(moment {sign} {interval})"), interval
+
+
+def test_the_calendar_ends_where_it_ends() -> None:
+    assert call("add", calendar.LAST_DATE, 1, types=(DATE, INT)) is None
+    assert call("sub", calendar.FIRST_DATE, 1, types=(DATE, INT)) is None
+    assert call("add", calendar.LAST_DATE, MOST, types=(DATE, INT)) is None
+    year, last = (12, 0, 0), calendar.LAST_DATE
+    assert call("add", last, year, types=(DATE, INTERVAL)) is None
+    assert call("sub", last, year, types=(DATE, INTERVAL)) is not None
+    back = (1, -40, 0)  # leaves the calendar on the way
+    assert call("add", last, back, types=(DATE, INTERVAL)) is None
+    for unit in calendar.DATE_UNITS:
+        assert call("date_trunc", unit, calendar.FIRST_DATE, types=(TEXT, DATE)) == calendar.FIRST_DATE
+    for op, types in (("extract", (TEXT, DATE)), ("date_trunc", (TEXT, DATE)), ("cast", (DATE,))):
+        for beyond in (calendar.LAST_DATE + 1, calendar.FIRST_DATE - 1, 10**12):
+            values: tuple[Value, ...] = (beyond,) if op == "cast" else ("YEAR", beyond)
+            assert evaluate(op, types, TEXT if op == "cast" else INT, values) is None
