@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from privql.kernel.cost import Cost
-from privql.kernel.rules import Stable, Unproved, _reads
+from privql.kernel.rules import Stable, Unproved, reads
 from privql.kernel.terms import Balance, Contribution, Key, Steps, Sums, Tally, Total, Unit
 
 _RULE = object()
@@ -105,7 +105,7 @@ def laplace(
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:
-        _reads(key.value, input)
+        reads(key.value, input)
         if not key.members or len(set(key.members)) != len(key.members):
             raise Unproved("the groups must be listed, each once")
     term = Sums(input.term, keys, contributions)
@@ -123,10 +123,10 @@ def laplace(
 
 def _well_formed(contribution: Contribution, input: Stable) -> None:
     if contribution.where is not None:
-        _reads(contribution.where, input)
+        reads(contribution.where, input)
     match contribution:
         case Total(steps=steps) | Balance(steps=steps):
-            _reads(steps.value, input)
+            reads(steps.value, input)
             if steps.grid <= 0 or not -_STEP_LIMIT <= steps.low <= steps.high <= _STEP_LIMIT:
                 raise Unproved("steps must be clamped within ±2^62")
         case Tally():

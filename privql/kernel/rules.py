@@ -45,14 +45,14 @@ def scan(term: Scan) -> Stable:
 
 def keep_where(input: Stable, condition: Scalar) -> Stable:
     """A filter decides about a row from that row alone, so a unit's rows after it depend on its rows before it."""
-    _reads(condition, input)
+    reads(condition, input)
     return Stable(Filter(input.term, condition), input.unit, input.rows, input.columns, _RULE)
 
 
 def compute(input: Stable, columns: tuple[tuple[str, Scalar], ...]) -> Stable:
     """Each row becomes one row, from itself alone, and keeps its unit."""
     for _, value in columns:
-        _reads(value, input)
+        reads(value, input)
     names = frozenset(name for name, _ in columns)
     if len(names) != len(columns):
         raise Unproved("two columns of one name")
@@ -67,7 +67,7 @@ def keep_rows(input: Stable, limit: int) -> Stable:
     return Stable(KeepRows(input.term, limit), input.unit, rows, input.columns, _RULE)
 
 
-def _reads(value: Scalar, input: Stable) -> None:
+def reads(value: Scalar, input: Stable) -> None:
     """A row function may read the columns of its row and nothing else."""
     if not fields(value) <= input.columns:
         raise Unproved("a row function reads a column that its relation does not have")
