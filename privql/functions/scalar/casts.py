@@ -83,10 +83,10 @@ def _to_int(value: Any, source: str) -> int | None:
 
 
 def _to_decimal(value: Any, source: str, result: ValueType) -> Fraction | None:
-    if source == "FLOAT":
-        scaled = double(value * float(10**result.scale))  # in IEEE arithmetic, as engines do
+    number = read_number(value) if source == "TEXT" else value
+    if isinstance(number, float):
+        scaled = double(number * float(10**result.scale))  # in IEEE arithmetic, as engines do
         return None if scaled is None else decimal_value(Fraction(half_away(scaled), 10**result.scale), result)
-    number = read_number(value) if source == "TEXT" else Fraction(value)
     if number is None:
         return None
     return decimal_value(Fraction(half_away(number * 10**result.scale), 10**result.scale), result)
@@ -186,7 +186,7 @@ FUNCTIONS = (
         _cast, _cast_domain,
         "`CAST(x AS type)` or `x::type`; what does not convert is NULL. Numbers round, a half away from zero (a FLOAT"
         " becomes a DECIMAL(p,s) by rounding x * 10^s). Text is a number if it is `[+-]digits[.digits][e[+-]digits]`"
-        " with spaces around (INT and DECIMAL: at most 400 digits and three of exponent), a BOOL if it is true, t,"
+        " with spaces around (with an exponent it is read as a FLOAT first), a BOOL if it is true, t,"
         " yes, y, on, 1 or false, f, no, n, off, 0 in any case, a DATE if `YYYY-MM-DD`, a TIMESTAMP if `YYYY-MM-DD`,"
         " `YYYY-MM-DD HH:MM`, `…:SS` or `…:SS.ffffff` (T may stand for the space). DECIMAL(p,s) is written with s"
         " digits behind the point, TIMESTAMP as `YYYY-MM-DD HH:MM:SS` with a fraction where there is one. A FLOAT has"

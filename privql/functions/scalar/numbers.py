@@ -10,9 +10,9 @@ from privql.kernel.scalars import Value, ValueType
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
-# A text of more than this many digits, or an exponent beyond it, is no number that INT or DECIMAL could hold.
-MOST_DIGITS = 400
-_NUMBER = re.compile(r" *([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))? *", re.ASCII)
+_NUMBER = re.compile(r" *([+-]?)([0-9]+)(?:\.([0-9]+))? *", re.ASCII)
+_FLOAT = re.compile(r" *[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)? *", re.ASCII)
+_TOLD_APART = 40  # digits behind the point: rounding to at most 38 asks for one more, and never for the rest
 
 
 def integer(value: int) -> int | None:
@@ -74,23 +74,23 @@ def quantised(value: float) -> float | None:
     return double(large - (large - value))
 
 
-def read_number(text: str) -> Fraction | None:
-    """`[ ]*[+-]?digits[.digits][e[+-]digits][ ]*`, exactly; NULL if it is no such text or has too many digits."""
+def read_number(text: str) -> Fraction | float | None:
+    """`[ ]*[+-]?digits[.digits][ ]*`, as exactly as INT and DECIMAL can tell; with an exponent, the nearest double.
+
+    NULL if it is no such text or too large.
+    """
     found = _NUMBER.fullmatch(text)
     if found is None:
+        return read_double(text)
+    whole_part, fraction = found[2].lstrip("0"), (found[3] or "")[:_TOLD_APART]
+    if len(whole_part) > 38:
         return None
-    sign, whole_part, fraction, exponent = found[1], found[2], found[3] or "", found[4] or "0"
-    whole_part, places = whole_part.lstrip("0"), exponent.lstrip("+-0") or "0"
-    if len(whole_part) + len(fraction) > MOST_DIGITS or len(places) > 3:
-        return None
-    power = (-int(places) if exponent[0] == "-" else int(places)) - len(fraction)
-    digits = int(whole_part + fraction or "0")
-    size = Fraction(digits * 10**power) if power >= 0 else Fraction(digits, 10**-power)
-    return -size if sign == "-" else size
+    size = Fraction(int(whole_part + fraction or "0"), 10 ** len(fraction))
+    return -size if found[1] == "-" else size
 
 
 def read_double(text: str) -> float | None:
-    return double(float(text)) if _NUMBER.fullmatch(text) else None
+    return double(float(text)) if _FLOAT.fullmatch(text) else None
 
 
 def write_decimal(value: Fraction, scale: int) -> str:
