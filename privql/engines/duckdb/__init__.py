@@ -1,0 +1,1 @@
+"""DuckDB, the embedded engine: locked down, exact, one SQL statement a question."""

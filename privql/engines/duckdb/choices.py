@@ -1,0 +1,72 @@
+"""Spellings of comparisons, of three-valued logic and of the functions that choose."""
+
+from __future__ import annotations
+
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling
+
+
+def _infix(sign: str) -> Spelling:
+    return lambda call: f"({call.args[0]} {sign} {call.args[1]})"
+
+
+def _postfix(words: str) -> Spelling:
+    return lambda call: f"({call.args[0]} {words})"
+
+
+def _joined(word: str) -> Spelling:
+    return lambda call: "(" + f" {word} ".join(arg.sql for arg in call.args) + ")"
+
+
+def _function(name: str) -> Spelling:
+    return lambda call: f"{name}({', '.join(arg.sql for arg in call.args)})"
+
+
+def among(call: Call) -> str:
+    return f"({call.args[0]} IN ({', '.join(arg.sql for arg in call.args[1:])}))"
+
+
+def case(call: Call) -> str:
+    arms = zip(call.args[:-1:2], call.args[1::2], strict=True)
+    return "CASE " + "".join(f"WHEN {c} THEN {v} " for c, v in arms) + f"ELSE {call.args[-1]} END"
+
+
+def clamp(call: Call) -> Spelled | str:
+    """Two comparisons; NULL and nothing else takes the last arm as NULL (GREATEST and LEAST would pass NULL over)."""
+    value, low, high = call.args
+    sql = call.let(
+        call.args, lambda x, lo, hi: f"CASE WHEN {x} <= {lo} THEN {lo} WHEN {x} >= {hi} THEN {hi} ELSE {x} END"
+    )
+    if low.value is None or high.value is None:
+        return f"CASE WHEN {low} IS NOT NULL AND {high} IS NOT NULL THEN {sql} END"
+    if isinstance(low.value, int) and isinstance(high.value, int):
+        return Spelled(sql, call.result, low=min(low.value, high.value), high=max(low.value, high.value))
+    return sql
+
+
+def nullif(call: Call) -> str:
+    return call.let(call.args, lambda x, y: f"CASE WHEN {x} = {y} THEN NULL ELSE {x} END")
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "eq": _infix("="),
+    "ne": _infix("<>"),
+    "lt": _infix("<"),
+    "le": _infix("<="),
+    "gt": _infix(">"),
+    "ge": _infix(">="),
+    "is_distinct": _infix("IS DISTINCT FROM"),
+    "is_null": _postfix("IS NULL"),
+    "is_true": _postfix("IS TRUE"),
+    "is_false": _postfix("IS FALSE"),
+    "in": among,
+    "and": _joined("AND"),
+    "or": _joined("OR"),
+    "not": lambda call: f"(NOT {call.args[0]})",
+    "case": case,
+    "if": case,
+    "coalesce": _function("coalesce"),
+    "nullif": nullif,
+    "greatest": _function("greatest"),
+    "least": _function("least"),
+    "clamp": clamp,
+}

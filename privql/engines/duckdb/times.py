@@ -1,0 +1,91 @@
+"""Spellings of dates and times, kept between 0001-01-01 and 9999-12-31.
+
+DuckDB's own calendar goes on to the year 294247 and back to 290308 BC; so every sum is computed there, and only then compared
+with the ends of ours. INTERVALs are constants, added in two steps because a month's end must be found first.
+"""
+
+from __future__ import annotations
+
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling
+from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
+from privql.functions.scalar.calendar import DATE_FIELDS, TIME_FIELDS
+from privql.kernel.scalars import DATE, INT, TIMESTAMP
+
+_EPOCH = "DATE '1970-01-01'"
+_PARTS = {"DOW": "dayofweek", "DOY": "dayofyear"}  # as DuckDB calls them; Sunday is 0
+_FIRST, _LAST = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
+def date_in_calendar(call: Call, value: Spelled) -> str:
+    return call.let((value,), lambda d: f"CASE WHEN {d} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {d} END")
+
+
+def time_in_calendar(call: Call, value: Spelled) -> str:
+    return call.let((value,), lambda t: f"CASE WHEN {t} BETWEEN {_FIRST} AND {_LAST} THEN {t} END")
+
+
+def moved(call: Call, start: Spelled, interval: object, sign: int) -> str:
+    if not isinstance(interval, tuple):
+        return "CAST(NULL AS TIMESTAMP)"
+    months, days, micros = interval
+    sql = f"CAST({start} AS TIMESTAMP)"
+    if months:
+        sql = time_in_calendar(call, Spelled(f"({sql} + to_months({sign * months}))", TIMESTAMP))
+    rest = sign * (days * DAY + micros)
+    return time_in_calendar(call, Spelled(f"({sql} + to_microseconds(BIGINT '{rest}'))", TIMESTAMP)) if rest else sql
+
+
+def days_later(call: Call, start: Spelled, days: Spelled, sign: str) -> str:
+    """The sum is in days since 1970; only one that is in the calendar is made a date."""
+    day = Spelled(f"(CAST({start} - {_EPOCH} AS HUGEINT) {sign} CAST({days} AS HUGEINT))", INT)
+    inside = call.let((day,), lambda d: f"CASE WHEN {d} BETWEEN {FIRST_DATE} AND {LAST_DATE} THEN {d} END")
+    return f"({_EPOCH} + CAST({inside} AS INTEGER))"
+
+
+def add(call: Call) -> str:
+    left, right = call.args
+    match left.type.kind, right.type.kind:
+        case "INTERVAL", _:
+            return moved(call, right, left.value, 1)
+        case _, "INTERVAL":
+            return moved(call, left, right.value, 1)
+        case "INT", _:
+            return days_later(call, right, left, "+")
+        case _:
+            return days_later(call, left, right, "+")
+
+
+def sub(call: Call) -> str:
+    left, right = call.args
+    match right.type.kind:
+        case "INTERVAL":
+            return moved(call, left, right.value, -1)
+        case "DATE":
+            return f"CAST({left} - {right} AS BIGINT)"
+        case _:
+            return days_later(call, left, right, "-")
+
+
+def extract(call: Call) -> str:
+    field, moment = call.args[0].value, call.args[1]
+    if field not in DATE_FIELDS and field not in TIME_FIELDS:
+        return "CAST(NULL AS BIGINT)"
+    match field, moment.type:
+        case "EPOCH", type if type == DATE:
+            return f"(CAST({moment} - {_EPOCH} AS BIGINT) * 86400)"
+        case "EPOCH", _:
+            return f"(CAST(epoch_us({moment}) AS DECIMAL(18,0)) * DECIMAL(7,6) '0.000001')"
+        case "SECOND", _:
+            return f"CAST(CAST(microsecond({moment}) AS DECIMAL(8,0)) * DECIMAL(7,6) '0.000001' AS DECIMAL(8,6))"
+        case _:
+            return f"CAST({_PARTS.get(str(field), field)}({moment}) AS BIGINT)"
+
+
+def date_trunc(call: Call) -> str:
+    unit, moment = call.args[0].value, call.args[1]
+    if not isinstance(unit, str):
+        return f"CAST(NULL AS {moment.type.kind})"
+    return f"CAST(date_trunc('{unit.lower()}', {moment}) AS {moment.type.kind})"
+
+
+SPELLINGS: dict[str, Spelling] = {"extract": extract, "date_trunc": date_trunc}

@@ -1,0 +1,73 @@
+"""What every engine offers, and what it may say when it fails.
+
+An engine reads sources and computes the exact integer cells of a `Sums`. It draws no noise and never sees a budget.
+What goes wrong inside it depends on rows, so all of that is one constant error; only facts that the policy states
+anyway - a file that is not there, a column that it lacks - are told apart, before anything is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from privql.kernel.scalars import ValueType
+from privql.kernel.terms import Scan, Sums
+
+Cells = npt.NDArray[Any]  # two dimensions, int64 or, where a cell needs more, object (int)
+
+ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a table's rows are: files (paths or globs; Parquet, CSV, TSV or JSON by their suffix) or a frame."""
+
+    files: tuple[str, ...] = ()
+    frame: object = None  # pandas, Polars or Arrow
+
+
+class EngineError(Exception):
+    """A failure in words that no row can change: its kind, and the table and column as the policy names them."""
+
+    def __init__(self, kind: ErrorKind, table: str | None = None, column: str | None = None) -> None:
+        self.kind = kind
+        self.table = table
+        self.column = column
+        super().__init__(_MESSAGES[kind].format(table=table, column=column))
+
+
+_MESSAGES: Mapping[ErrorKind, str] = {
+    "missing source": "the data of table `{table}` is not there",
+    "missing column": "the data of table `{table}` has no column `{column}`",
+    "unreadable source": "the data of table `{table}` cannot be read",
+    "unsupported": "the engine has no exact way to compute this query",
+    "failed": "the engine could not complete the query",
+}
+
+
+class Engine(Protocol):
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        """Raise an `EngineError` if a source or a column that a scan needs is not there."""
+
+    def run(self, sums: Sums, salt: bytes) -> Cells:
+        """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
+
+    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
+
+    def interrupt(self) -> None:
+        """Stop the running query, from another thread; it fails."""
+
+    def close(self) -> None: ...
+
+
+def smallest(cells: npt.NDArray[np.object_]) -> Cells:
+    """The same integers as int64 if all of them fit."""
+    try:
+        return cells.astype(np.int64)
+    except OverflowError:
+        return cells

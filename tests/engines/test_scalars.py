@@ -1,0 +1,47 @@
+"""Every scalar operation, in every signature, means on DuckDB what its Python says: over hostile values, and in random terms."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from privql.functions.scalar import evaluate
+from privql.kernel.scalars import Apply, Const, Field, Scalar
+from tests.engines.values import Columns, Row, column, connect, evaluated, load
+from tests.functions.pools import Call, calls, some_value
+
+CALLS = calls()
+OPS = sorted({call.resolved.op for call in CALLS})
+ROWS = 160
+
+
+def _term(call: Call, types: dict[str, None]) -> Apply:
+    resolved = call.resolved
+    args: list[Scalar] = []
+    for place, type in enumerate(resolved.arg_types):
+        args.append(Const(call.fixed[place], type) if place in call.fixed else Field(f"{type}/{place}", type))
+    return Apply(resolved.op, tuple(args), resolved.result)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_an_operation_means_what_its_python_says(op: str) -> None:
+    random = Random(f"{op}")
+    terms = [_term(call, {}) for call in CALLS if call.resolved.op == op]
+    columns: Columns = tuple({a.name: a.type for t in terms for a in t.args if isinstance(a, Field)}.items())
+    columns = columns or (("none", terms[0].type),)
+    values = {c: column(t, ROWS, random) for c, t in columns}
+    rows: list[Row] = [{c: values[c][i] for c, _ in columns} for i in range(ROWS)]
+    with connect() as connection:
+        load(connection, "t", columns, rows)
+        wrong = []
+        for at in range(0, len(terms), 20):
+            some = terms[at : at + 20]
+            for row, found in zip(rows, evaluated(connection, "t", some), strict=True):
+                for term, got in zip(some, found, strict=True):
+                    given = tuple(a.value if isinstance(a, Const) else row[a.name] for a in term.args if not isinstance(a, Apply))
+                    types = tuple(a.type for a in term.args)
+                    wanted = evaluate(term.op, types, term.type, given)
+                    if got != wanted:
+                        wrong.append((str([str(t) for t in types]), given, wanted, got))
+    assert not wrong, (len(wrong), [str(w)[:400] for w in wrong[:: max(1, len(wrong) // 8)]])

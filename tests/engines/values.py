@@ -1,0 +1,92 @@
+"""Values into an engine's columns and out again, and tables of hostile ones."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from random import Random
+
+import duckdb
+
+from privql.engines.duckdb.expressions import Spelled, literal, name, type_name
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.session import give_meaning
+from privql.kernel.scalars import Field, Scalar, Value, ValueType
+from tests.functions.pools import hostile, some_value
+
+Row = dict[str, Value]
+Columns = tuple[tuple[str, ValueType], ...]
+
+EXTRA: dict[str, tuple[Value, ...]] = {
+    "TEXT": (
+        "é" * 3, "e\u0301x", "\u212a", "İı", "ſt", "a\nb", "%", "_", "\\%", "'", '"; --', "x" * (1 << 20), "ab" * 1000, "12", "1.5", "-2.5",
+        "0.49999999999999999", "2.5e0", "1e3", "1e-3", "0005", "+", ".5", "5.", "1e", "1 2", " 7 ", "\t7", "99999999.995", "123456789012345678901234567890.5",
+        "2024-02-29 10:00", "2024-02-29T10:00:00.5", "2024-02-29 23:59:60", "0001-01-01 00:00:00", "2024-2-9", "12024-01-01", "TRUE", "Off", " y ",
+        "0000-12-31", "2100-02-29", "-0.0", "1E5", "0e0", "9.9e307", "1e308", "9e18", "9223372036854775807", "-9223372036854775808", "-9223372036854775808.5",
+    ),
+    "INT": (5, -5, 4, 99, 1000, 2**62, -(2**62), 3037000500, 2**53 + 3, 10**18, -(10**18)),
+    "FLOAT": (2.0**63, -(2.0**63), 2.0**64, 1e38, -1e38, 99999999.995, 0.005, 4503599627370497.5, 1e300, 2.0**-1022, 1 / 3, 2.0**52 + 0.5),
+}  # fmt: skip
+
+
+def column(type: ValueType, rows: int, random: Random) -> list[Value]:
+    """NULL, every hostile value, then others; in random order."""
+    known: list[Value] = [None, *hostile(type), *EXTRA.get(type.kind, ())]
+    random.shuffle(known)
+    known = known[:rows]
+    more = [random.choice(known) if random.random() < 0.4 else some_value(type, random) for _ in range(rows - len(known))]
+    known += more
+    random.shuffle(known)
+    return known
+
+
+def connect() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": 2})
+    give_meaning(connection)
+    return connection
+
+
+def load(connection: duckdb.DuckDBPyConnection, table: str, columns: Columns, rows: list[Row]) -> None:
+    names = ", ".join(f"{name(c)} {type_name(t)}" for c, t in columns)
+    connection.execute(f"CREATE OR REPLACE TABLE {name(table)} ({names})")
+    for at in range(0, len(rows), 50):
+        values = ", ".join(
+            "(" + ", ".join(literal(row[c], t).sql for c, t in columns) + ")" for row in rows[at : at + 50]
+        )
+        connection.execute(f"INSERT INTO {name(table)} VALUES {values}")
+
+
+def emitter() -> ScalarEmitter:
+    return ScalarEmitter(lambda field: Spelled(name(field.name), field.type, leaf=True))
+
+
+def outward(term: Scalar) -> str:
+    """An expression's value as Python reads it exactly."""
+    sql = emitter().sql(term)
+    match term.type.kind:
+        case "DATE":
+            return f"datediff('day', DATE '1970-01-01', {sql})"
+        case "TIMESTAMP":
+            return f"epoch_us({sql})"
+        case _:
+            return sql
+
+
+def inward(value: object, type: ValueType) -> Value:
+    if isinstance(value, Decimal):
+        assert type.kind == "DECIMAL"
+        return Fraction(value)
+    if value is not None:
+        wanted = {"INT": int, "DATE": int, "TIMESTAMP": int, "FLOAT": float, "BOOL": bool, "TEXT": str}[type.kind]
+        assert value.__class__ is wanted, (value, type)
+    return value  # type: ignore[return-value]
+
+
+def evaluated(connection: duckdb.DuckDBPyConnection, table: str, terms: list[Scalar]) -> list[tuple[Value, ...]]:
+    """Each row of the table, each term's value in it, in the table's order."""
+    found = connection.execute(f"SELECT {', '.join(map(outward, terms))} FROM {name(table)} ORDER BY rowid").fetchall()
+    return [tuple(inward(v, t.type) for v, t in zip(row, terms, strict=True)) for row in found]
+
+
+def field(c: str, type: ValueType) -> Field:
+    return Field(c, type)
