@@ -35,13 +35,25 @@ PublicValues = Callable[[Column], Sequence[Value] | None]
 def dummy_frame(
     table: Table, catalog: Catalog, rows: int = ROWS, public_values: PublicValues | None = None
 ) -> pandas.DataFrame:
-    """At most `rows` rows; fewer where a key has fewer values.
-
-    `public_values` tells the values that a column with `values_from` may have, as the kernel writes them; where it
-    does not know, they are invented like the rest.
-    """
+    """`dummy_rows` as a frame that an engine can read."""
     import pandas
 
+    invented = dummy_rows(table, catalog, rows, public_values)
+    frame = {}
+    for at, column in enumerate(table.columns):
+        values = [_python(row[at], column.type) for row in invented]
+        frame[column.name] = pandas.Series(values, dtype=_DTYPES.get(column.type.kind, "object"))
+    return pandas.DataFrame(frame)
+
+
+def dummy_rows(
+    table: Table, catalog: Catalog, rows: int = ROWS, public_values: PublicValues | None = None
+) -> tuple[tuple[Value, ...], ...]:
+    """At most `rows` rows of the table's columns, values as the kernel writes them; fewer where a key has fewer values.
+
+    `public_values` tells the values that a column with `values_from` may have; where it does not know, they are
+    invented like the rest.
+    """
     units = _units_of_rows(table, rows)
     invented: dict[str, list[Value]] = {}
     for column in table.columns:
@@ -58,11 +70,7 @@ def dummy_frame(
             invented[column.name] = _varied(column, rows, known, choice)
     count = min((len(values) for values in invented.values()), default=0)
     kept = _without_repeated_keys(table, invented, count)
-    frame = {}
-    for column in table.columns:
-        values = [_python(invented[column.name][row], column.type) for row in kept]
-        frame[column.name] = pandas.Series(values, dtype=_DTYPES.get(column.type.kind, "object"))
-    return pandas.DataFrame(frame)
+    return tuple(tuple(invented[column.name][row] for column in table.columns) for row in kept)
 
 
 def _units_of_rows(table: Table, rows: int) -> list[int]:

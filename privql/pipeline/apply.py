@@ -19,7 +19,7 @@ from privql.ledger import BudgetRow, GrantRow, Ledger
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table, fold
 from privql.policy.findings import Findings, accepted
-from privql.policy.sources import bindings, read_policy, stored_text
+from privql.pipeline.policies import bindings, read_policy, stored_text
 
 
 @dataclass(frozen=True, slots=True)
