@@ -18,6 +18,7 @@ from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, INTERVAL, NULL, TEXT, 
 PRICE, NARROW, WIDE = decimal(10, 2), decimal(3, 0), decimal(38, 10)
 TYPES = (INT, FLOAT, PRICE, NARROW, WIDE, BOOL, TEXT, DATE, TIMESTAMP)
 DAY = 86_400_000_000
+_GREATEST = 1.7976931348623157e308
 
 HOSTILE: dict[str, tuple[Value, ...]] = {
     "INT": (0, 1, -1, 2, 3, 7, -7, 10, 12, 100, 120, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1,
@@ -130,6 +131,10 @@ def domain_with(type: ValueType, random: Random) -> tuple[Domain, list[Value]]:
             for _ in range(3):
                 between = low + random.randint(0, int((high - low) / grid)) * grid
                 values.append(between if type.kind == "DECIMAL" else int(between))
+        least, most = (-_GREATEST, _GREATEST) if type == FLOAT else limits(type)
+        for end, bound in ((least, low), (most, high)):
+            if bound is None and grid == grid_of(type) and end in domain:  # an open end stands for all up to here
+                values.append(float(end) if type == FLOAT else end)
         if low is not None and high is not None and type == FLOAT:
             values += [v for v in (random.uniform(float(low), float(high)) for _ in range(3)) if v in domain]
     return domain, [*values, None] if nullable else values

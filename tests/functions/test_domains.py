@@ -19,7 +19,7 @@ _SIGNATURES = Counter(call.resolved.op for call in CALLS)
 
 
 def _rounds(call: Call) -> range:
-    return range(max(ROUNDS // _SIGNATURES[call.resolved.op], 5))
+    return range(max(ROUNDS // _SIGNATURES[call.resolved.op], 20))
 
 
 def _argument(call: Call, place: int, random: Random) -> tuple[Domain, list[Value]]:

@@ -179,6 +179,7 @@ def test_dates_are_read_strictly() -> None:
         " 2024-02-29",
         "2024-02-29 ",
         "0000-01-01",
+        "1900-02-29",
         "2024-13-01",
         "２024-01-01",
         "",
@@ -310,6 +311,10 @@ def test_the_calendar_ends_where_it_ends() -> None:
     year, last = (12, 0, 0), calendar.LAST_DATE
     assert call("add", last, year, types=(DATE, INTERVAL)) is None
     assert call("sub", last, year, types=(DATE, INTERVAL)) is not None
+    for century, days in ((1900, 28), (2000, 29)):  # the last of January, a month on
+        start, end = datetime.date(century, 1, 31), datetime.date(century, 2, days)
+        moved = call("add", calendar.day_of(start), (1, 0, 0), types=(DATE, INTERVAL))
+        assert moved == calendar.day_of(end) * calendar.DAY
     back = (1, -40, 0)  # leaves the calendar on the way
     assert call("add", last, back, types=(DATE, INTERVAL)) is None
     for unit in calendar.DATE_UNITS:

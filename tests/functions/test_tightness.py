@@ -136,6 +136,8 @@ def shown(domain: Domain) -> str:
         (inferred("extract", one("MONTH", TEXT), dates("2024-11-05", "2025-02-01")), "{1, 2, 11, 12}"),
         (inferred("extract", one("YEAR", TEXT), of(DATE, None, None)), "[1, 9999]"),
         (inferred("extract", one("DOW", TEXT), dates("2024-01-01", "2024-01-03")), "{1, 2, 3}"),
+        (inferred("extract", one("WEEK", TEXT), dates("2020-01-01", "2021-12-31")), "[1, 53]"),
+        (inferred("extract", one("WEEK", TEXT), dates("2020-12-31", "2021-01-04")), "{1, 53}"),
         (inferred("extract", one("HOUR", TEXT), moments("2024-01-01", "2024-01-01")), "[0, 23]"),
     ],
 )  # fmt: skip
@@ -173,6 +175,7 @@ def test_months_are_listed_as_dates_and_as_moments() -> None:
     hours = inferred("date_trunc", one("HOUR", TEXT), moments("2024-02-29", "2024-02-29"))
     assert len(members(hours)) == 24
     assert members(inferred("extract", one("MINUTE", TEXT), (TIMESTAMP, hours))) == (0,)
+    assert members(inferred("extract", one("HOUR", TEXT), (TIMESTAMP, hours))) == tuple(range(24))
 
 
 def test_casts_keep_what_is_known() -> None:
@@ -183,6 +186,9 @@ def test_casts_keep_what_is_known() -> None:
 
     assert cast(ANY, decimal(19, 0)).nullable is False  # implicit: every INT fits
     assert cast(ANY, decimal(5, 0)).nullable is True
+    assert cast(of(decimal(20, 10), 0, 1), PRICE).grid == Fraction(1, 100)
+    assert cast((INT, interval(0, 2**60, False, Fraction(3))), FLOAT).grid == 1  # a double is no multiple of 3 there
+    assert cast((INT, interval(0, 2**50, False, Fraction(3))), FLOAT).grid == 3
     assert shown(cast(of(PRICE, 0, Fraction(5, 2)), INT)) == "[0, 3]"
     assert members(cast((INT, interval(0, 100, False, Fraction(50))), TEXT)) == ("0", "100", "50")
     assert members(cast(AGE, FLOAT)) == tuple(range(121))

@@ -136,7 +136,7 @@ def _date_field_domain(field: str, result: ValueType, first: int, last: int) -> 
     """A short stretch of days is gone through day by day, or month by month."""
     if field in ("MONTH", "QUARTER"):
         start = calendar.truncated("MONTH", first)
-        found = _starts("MONTH", start, last, 12) if last - first < 366 else None
+        found = _starts("MONTH", start, last, 12)
     else:
         found = list(range(first, last + 1)) if last - first < 31 else None
     if found is None:

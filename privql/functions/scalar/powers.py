@@ -60,7 +60,7 @@ def _increasing(function: Callable[[float], float], least: float) -> DomainRule:
     """An increasing function that is defined above `least`, where it falls without bound unless that is -∞."""
 
     def rule(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-        low, high = map(nearest, span(args[0]))
+        low, high = _nearest_ends(args[0])
         if high <= least:
             return whole(result, True)
         lowest = _enclosed(function, low)[0] if low > least or least == -INF else -INF
@@ -70,8 +70,13 @@ def _increasing(function: Callable[[float], float], least: float) -> DomainRule:
     return rule
 
 
+def _nearest_ends(domain: Domain) -> Span:
+    low, high = span(domain)
+    return nearest(low), nearest(high)
+
+
 def _root_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    low, high = map(nearest, span(args[0]))
+    low, high = _nearest_ends(args[0])
     if high < 0:
         return whole(result, True)
     ends = (math.sqrt(max(low, 0)), math.sqrt(high))
@@ -80,7 +85,7 @@ def _root_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Do
 
 
 def _power_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    base, exponent = (tuple(map(nearest, span(arg))) for arg in args)
+    base, exponent = _nearest_ends(args[0]), _nearest_ends(args[1])
     if base[0] > 0 or (base[0] == 0 and exponent[0] >= 0):
         # Monotone in each argument alone, so extreme at corners.
         corners = [_enclosed(math.pow, x, y) for x in base for y in exponent]
@@ -88,7 +93,7 @@ def _power_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> D
     power = exponent[0]
     if power != exponent[1] or power <= 0 or isinstance(power, float) or Fraction(power).denominator != 1:
         return whole(result, True)
-    at_low, at_high = (_enclosed(math.pow, abs(end), power) for end in base)
+    at_low, at_high = (_enclosed(math.pow, max(end, -end), power) for end in base)
     if power % 2 == 1:
         most = -at_high[0] if base[1] < 0 else at_high[1]
         return fitted(result, (-at_low[1] if base[0] < 0 else at_low[0], most), None, overflow=True)
