@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import privql
 from privql.diagnostics import Diagnostic, PrivQLError, Source
@@ -140,8 +140,10 @@ def _policy_check(options: argparse.Namespace) -> int:
 
 
 def _policy_apply(options: argparse.Namespace) -> int:
+    from privql.session import apply
+
     inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    Printer(options.format, sys.stdout).applied(privql.apply(options.policy, ledger=options.ledger))
+    Printer(options.format, sys.stdout).applied(apply(options.policy, ledger=options.ledger))
     return ACCEPTED
 
 
@@ -152,13 +154,15 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _session(options: argparse.Namespace) -> Session:
+    from privql.session import connect
+
     analyst = inputs.analyst_name(options.analyst)
-    data = "dummy" if options.dummy else None
+    data: Literal["dummy"] | None = "dummy" if options.dummy else None
     policy = getattr(options, "policy", None)
     if policy is not None:
         inputs.query_text(policy, None)
-        return privql.connect(policy=policy, ledger=":memory:", analyst=analyst, data=data)
-    return privql.connect(inputs.existing_ledger(options.ledger), analyst=analyst, data=data)
+        return connect(policy=policy, ledger=":memory:", analyst=analyst, data=data)
+    return connect(inputs.existing_ledger(options.ledger), analyst=analyst, data=data)
 
 
 def _complain(diagnostics: Sequence[Diagnostic]) -> None:

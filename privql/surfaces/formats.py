@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from privql.diagnostics import Diagnostic
-    from privql.session import BudgetReport, FileCheck, Release
+    from privql.finish.result import Release
+    from privql.pipeline.report import FileCheck
+    from privql.session import BudgetReport
 
 FORMATS = ("table", "json", "csv")
 
