@@ -16,10 +16,10 @@ from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Engine, EngineError
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import BudgetRow, GrantRow, Ledger
+from privql.pipeline.policies import bindings, read_policy, stored_text
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table, fold
 from privql.policy.findings import Findings, accepted
-from privql.pipeline.policies import bindings, read_policy, stored_text
 
 
 @dataclass(frozen=True, slots=True)

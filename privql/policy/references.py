@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.diagnostics import Fix, Span
-from privql.kernel.scalars import NULL, ValueType
+from privql.kernel.scalars import NULL
 from privql.policy.catalog import Column, Table, fold
-from privql.policy.columns import NUMERIC
 from privql.policy.findings import Findings, listing, nearest
 from privql.policy.tables import UNSETTLED
 from privql.syntax import ast
@@ -52,12 +51,12 @@ def _settled(
             help="leave `REFERENCES` out",
         )
         return column
-    if not _comparable(column.type, target.type):
+    if column.type.kind != target.type.kind and NULL not in (column.type, target.type):
         found.error(
             "PQL0714",
             f"`{column.name}` is {column.type}, but `{other.name}.{target.name}` is {target.type}",
             reference.span,
-            why="a reference compares the two",
+            why="the values of one are those of the other",
             help=f"declare `{column.name}` as {target.type}",
         )
     if (target.name,) not in other.keys:
@@ -109,10 +108,6 @@ def _unknown(
         help=f"did you mean `{meant}`?" if meant else f"there is {listing(names)}",
         fixes=(Fix(place, meant),) if meant else (),
     )
-
-
-def _comparable(one: ValueType, other: ValueType) -> bool:
-    return one == other or NULL in (one, other) or (one.kind in NUMERIC and other.kind in NUMERIC)
 
 
 def check_via(tables: Mapping[str, Table], spans: Mapping[str, Span], found: Findings) -> None:

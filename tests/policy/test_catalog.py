@@ -224,11 +224,23 @@ def test_tables_a_query_names() -> None:
     assert [each.path for each in tables_named(recursive)] == [("t",)]
 
 
+def test_what_could_not_be_read_is_not_missing() -> None:
+    catalog, diagnostics = build("""
+      CREATE UNIT u CREATE PUBLIC TABLE regions (code TEXT KEY);
+      CREATE PRIVATE TABLE a (id TEXT UNIT u, region TEXT REFERENCES regions(code), x INT BETWEEN 9 AND 0);
+      CREATE VIEW v AS SELECT * FROM regions;
+      CREATE BUDGET b FOR UNIT u EPSILON 1;""")
+    assert catalog == Catalog()
+    assert [each.code[:5] for each in diagnostics] == ["PQL01", "PQL07"]
+    assert diagnostics[1].code == "PQL0704"
+
+
 def test_repairs_are_edits_that_pass() -> None:
     for broken, codes in [
         ("CREATE PUBLIC TABLE t (a INT BETWEEN 9 AND -1);", ["PQL0704"]),
         ("CREATE UNIT patient; CREATE PRIVATE TABLE t (x INT KEY) UNIT ROW AS pateint;", ["PQL0708"]),
         ("CREATE PUBLIC TABLE r (code TEXT KEY); CREATE PUBLIC TABLE t (a TEXT REFERENCES r(coed));", ["PQL0713"]),
+        ("CREATE PUBLIC TABLE t (one TEXT, two TEXT, KEY (one, tow));", ["PQL0717"]),
         ("CREATE PUBLIC TABLE regions (code TEXT); CREATE VIEW v AS SELECT * FROM region;", ["PQL0725"]),
     ]:  # fmt: skip
         _, diagnostics = build(broken)
