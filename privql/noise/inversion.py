@@ -7,7 +7,7 @@ compares with certified bounds of F(k) until the order is proved; no probability
 
 Bulk draws walk the table as an implicit tree: every draw makes the same `depth` steps, with no branch on its value.
 What does depend on the value: which cache lines are read; for calls below `BULK` draws, the branches inside numpy's
-searchsorted; and the extra words of a tie or a tail, rarer than 2^-53 a draw.
+searchsorted; and the extra words of a tie or a tail, rarer than 2^-50 a draw.
 """
 
 from collections.abc import Iterator
