@@ -19,18 +19,14 @@ class Part(NamedTuple):
     words: str  # what the clause is called in a message
 
 
-def fold(parts: Iterable[Part]) -> dict[str, Any]:
-    """The parts by field; one that is given twice is refused."""
+def fold(parts: Iterable[Part], *, separable: bool = True) -> dict[str, Any]:
+    """The parts by field; one that is given twice is refused, and may be deleted if nothing holds it to the others."""
     found: dict[str, Any] = {}
     for part in parts:
         if part.field in found:
-            raise refuse(
-                "PQL0105",
-                f"`{part.words}` is given twice",
-                part.span,
-                help="keep one of them",
-                fixes=(Fix(part.span, ""),),
-            )
+            fixes = (Fix(part.span, ""),) if separable else ()
+            message = f"`{part.words}` is given twice"
+            raise refuse("PQL0105", message, part.span, help="keep one of them", fixes=fixes)
         found[part.field] = part.value
     return found
 
@@ -93,7 +89,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
 
 
 def at_most(span: Span, *parts: Part) -> Part:
-    return Part("at_most", fold(parts), span, "AT MOST")
+    return Part("at_most", fold(parts, separable=False), span, "AT MOST")
 
 
 def most_rows(span: Span, amount: ast.Expr) -> Part:

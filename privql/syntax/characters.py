@@ -79,7 +79,8 @@ def foreign(text: str, span: Span) -> Diagnostic:
     if text in FOREIGN:
         advice, edit = FOREIGN[text]
         fixes = () if edit is None else (Fix(span, edit),)
-        return Diagnostic("PQL0106", f"`{text}` is not a sign of the language", span, help=advice, fixes=fixes)
+        shown = "a backquote" if text == "`" else f"`{text}`"
+        return Diagnostic("PQL0106", f"{shown} is not a sign of the language", span, help=advice, fixes=fixes)
     if text.isprintable():
         advice = f'a name with such a character is quoted, `"{text}"`'
         return Diagnostic("PQL0106", f"`{text}` stands for nothing here", span, help=advice)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 
-from privql.diagnostics import Diagnostic, Fix, Span
+from privql.diagnostics import Diagnostic, Fix
 from privql.syntax.automaton import Tokens, automaton
 from privql.syntax.clauses import misplaced
 from privql.syntax.dialects import foreign_word
@@ -15,6 +15,7 @@ from privql.syntax.expected import expected
 from privql.syntax.place import Place, place
 
 _GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
+_LONG = 10_000  # tokens of a statement that no person wrote, and for which no repair is tried
 # Words that are easily left out, and what they can only follow, if they could be names elsewhere.
 _FORGOTTEN = {
     "BY": ("GROUP", "ORDER", "PARTITION"), "UNIT": ("PER", "FOR"), "AS": (), "THEN": (), "END": (), "TABLE": (),
@@ -32,7 +33,8 @@ _OFTEN_NAMES = frozenset(
 def unexpected(start: str, text: str, tokens: Tokens, begin: int, end: int, index: int) -> Diagnostic:
     """What is wrong at token `index` of the statement tokens[begin:end]."""
     here = place(start, text, tokens, begin, end, index)
-    for cause in (foreign_word, misplaced, _commas, _misspelled, _missing_comma, _parentheses, _forgotten):
+    causes = (foreign_word, misplaced, _commas, _misspelled, _missing_comma, _parentheses, _forgotten)
+    for cause in causes if end - begin <= _LONG else ():
         if found := cause(here):
             return found
     message = "the statement ends too early" if here.ended else f"unexpected {here.shown(here.index)}"
@@ -47,11 +49,11 @@ def _commas(here: Place) -> Diagnostic | None:
     index = here.index
     for at in (index - 1, index):
         if here.kind_at(at) == "COMMA" and here.reads(at, 1, []):
-            fix = Fix(here.spans[at], "")
+            fix = here.without(at)
             return Diagnostic("PQL0110", "a comma too many", here.spans[at], help="leave it out", fixes=(fix,))
     if here.kind == "COMMA" and here.reads(index, 1, ["AND"]):
         advice = "write `BETWEEN low AND high`"
-        fix = Fix(here.span, " AND")
+        fix = here.instead(index, "AND")
         return Diagnostic("PQL0110", "a comma where `AND` is meant", here.span, help=advice, fixes=(fix,))
     return None
 
@@ -66,8 +68,7 @@ def _missing_comma(here: Place) -> Diagnostic | None:
         )
     if not here.reads(here.index, 0, ["COMMA"]):
         return None
-    before = here.spans[here.index - 1].end
-    fix = Fix(Span(before, before), ",")
+    fix = here.insertion(",", glued=True)
     message = f"a comma is missing before {here.shown(here.index)}"
     return Diagnostic("PQL0110", message, here.span, help="separate them by `,`", fixes=(fix,))
 
@@ -117,13 +118,12 @@ def _replace(here: Place, at: int, message: str, by: str, advice: str = "") -> D
 def _parentheses(here: Place) -> Diagnostic | None:
     opening = here.open_parenthesis()
     if here.kind == "RPAR" and opening is None:
-        fixes = (Fix(here.span, ""),) if here.reads(here.index, 1, []) else ()
+        fixes = (here.without(here.index),) if here.reads(here.index, 1, []) else ()
         return Diagnostic("PQL0111", "this `)` closes nothing", here.span, help="leave it out", fixes=fixes)
     if opening is not None:
         closes = here.reads(here.index, 0, ["RPAR"])
         if closes or here.ended:
-            before = here.spans[here.index - 1].end
-            fixes = (Fix(Span(before, before), ")"),) if closes else ()
+            fixes = (here.insertion(")", glued=True),) if closes else ()
             where = f"before {here.shown(here.index)}" if not here.ended else "at the end"
             advice = f"write `)` {where}" if closes else ""
             return Diagnostic("PQL0111", "this `(` is never closed", here.spans[opening], help=advice, fixes=fixes)
@@ -134,14 +134,14 @@ def _forgotten(here: Place) -> Diagnostic | None:
     """A word or a sign that makes the statement readable, or one without which it is."""
     if here.index == 0:
         return None
-    at, before = here.index, here.spans[here.index - 1].end
-    if here.kind == "EQUAL" and here.reads(at, 1, []):
-        return Diagnostic("PQL0101", "unexpected `=`", here.span, help="leave it out", fixes=(Fix(here.span, " "),))
+    at = here.index
+    previous = here.kind_at(at - 1)
+    if here.kind == "EQUAL" and previous in automaton().keywords and here.reads(at, 1, []):
+        return Diagnostic("PQL0101", "unexpected `=`", here.span, help="leave it out", fixes=(here.without(at),))
     if here.kind in ("EQUAL", "COMPARISON") and here.reads(at, 0, ["AND", "IDENT"]):
         return Diagnostic(
             "PQL0101", "comparisons do not chain", here.span, help="write `a < b AND b < c`, or `b BETWEEN a AND c`"
         )
-    previous = here.kind_at(at - 1)
     admitted = here.admitted(at)
     if admitted >= {"ON", "USING"} and not admitted & {"$END", "THEN"}:
         return Diagnostic(
@@ -152,11 +152,11 @@ def _forgotten(here: Place) -> Diagnostic | None:
         fits = fits and not (kind == "AND" and here.kind in ("NUMBER", "STRING"))
         if fits and here.reads(at, 0, [kind]):
             where = f"before {here.shown(at)}" if not here.ended else "at the end"
-            fix = Fix(Span(before, before), f" {kind}")
+            fix = here.insertion(kind)
             message = f"`{kind}` is missing {where}"
             return Diagnostic("PQL0101", message, here.span, _label(here), help=f"write `{kind}`", fixes=(fix,))
     if here.kind_at(at - 2) == "AT" and here.reads(at, 0, ["PERCENT"]):
-        fix = Fix(Span(before, before), "%")
+        fix = here.insertion("%", glued=True)
         message, advice = "a confidence is a percentage", "write `AT 95%`"
         return Diagnostic("PQL0101", message, here.span, "expected `%`", help=advice, fixes=(fix,))
     return None

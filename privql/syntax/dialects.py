@@ -85,7 +85,7 @@ def foreign_word(place: Place) -> Diagnostic | None:
             return _refused(place, at, "columns are left out by `EXCLUDE`", "write `* EXCLUDE (a, b)`", *fixes)
     for at in (index - 1, index - 2):
         if place.kind_at(at) == "IS" and place.reads(at, 1, []):
-            fix = Fix(place.spans[at], "")
+            fix = place.without(at)
             return _refused(place, at, f"unexpected `{word}` after `IS`", "leave `IS` out", fix)
     for at in (index - 1, index - 2):
         if place.kind_at(at) == "PARTITION" and place.kind_at(at - 1) == "OVER":
@@ -96,7 +96,8 @@ def foreign_word(place: Place) -> Diagnostic | None:
         advice = "leave it out: there are no escapes, and a quote inside is written twice, `''`"
         fix = Fix(place.spans[index - 1], "")
         return _refused(place, index - 1, f"a string has no prefix `{before}`", advice, fix)
-    for at, found in ((index, word), (index - 1, before)):
+    for at in (index, index - 1, index - 2) if place.kind_at(index - 1) == "LPAR" else (index, index - 1):
+        found = place.word_at(at)
         if found in _WORDS and place.kind_at(at) in ("IDENT", "LATERAL"):
             return _refused(place, at, f"{place.shown(at)} has another name here", _WORDS[found])
     return None

@@ -9,8 +9,8 @@ from privql.syntax.automaton import END, automaton
 # Of many words that could follow, those that a person would rather be told.
 _FIRST = (
     "COMMA", "RPAR", "RSQB", "AS", "SELECT", "FROM", "ON", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "SPEND",
-    "WITHIN", "USING", "THEN", "WHEN", "ELSE", "END", "BY", "EPSILON", "DELTA", "UNIT", "TABLE", "VIEW", "BUDGET", "RELEASE",
-    "PERCENT", "AND",
+    "WITHIN", "USING", "THEN", "WHEN", "ELSE", "END", "BY", "EPSILON", "DELTA", "UNIT", "TABLE", "VIEW", "BUDGET",
+    "RELEASE", "PERCENT", "AND",
 )  # fmt: skip
 _PAIRED = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY", "_WITHIN_GROUP": "WITHIN GROUP"}
 _CLASSES = {

@@ -102,7 +102,8 @@ def lex(text: str) -> Lexed:
         elif which == _QUOTED:
             kind, meaning = quoted, meaning[1:-1].replace('""', '"')
             if not meaning:
-                fault = Diagnostic("PQL0107", "a quoted name cannot be empty", Span(start, at))
+                advice = "an empty string is written `''`"
+                fault = Diagnostic("PQL0107", "a quoted name cannot be empty", Span(start, at), help=advice)
         elif which == _PARAM:
             kind, start = param, start - 1
         elif which == _END:
@@ -116,14 +117,13 @@ def lex(text: str) -> Lexed:
             if open_end:
                 fault = characters.unfinished(meaning, Span(start, start + len(meaning)))
                 at = len(text)
-            else:
+            elif faultless:
                 fault = characters.foreign(meaning, Span(start, at))
-        if fault is not None:
-            if faultless:
-                faults.append(fault)
-                faultless = False
-            if which >= _COMMENT:
-                continue
+        if fault is not None and faultless:
+            faults.append(fault)
+            faultless = False
+        if which >= _COMMENT or open_end:
+            continue
         kinds.append(kind)
         texts.append(meaning)
         starts.append(start)

@@ -14,8 +14,9 @@ from privql.syntax.diagnose import unexpected
 from privql.syntax.lexer import MAX_FAULTS, SEMICOLON, Lexed, lex
 
 MAX_TEXT = 1 << 20  # characters of one text
-MAX_TOKENS = 200_000  # of one statement
+MAX_TOKENS = 100_000  # of one statement
 MAX_DEPTH = 100  # nodes on a way from root to leaf: whoever walks a tree may recurse
+_SHOWN = 80  # characters of a text that is too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ def parse_file(source: Source) -> tuple[list[Parsed], list[Diagnostic]]:
     """Every statement that can be read, and what is wrong with the others, in the order of the text."""
     parsed: list[Parsed] = []
     wrong: list[Diagnostic] = []
-    if fault := _too_long(source.text):
-        return [], [fault.in_source(source)]
+    if fault := _too_long(source):
+        return [], [fault]
     lexed = lex(source.text)
     for begin, end, fault in _statements(lexed, len(source.text)):
         if len(wrong) == MAX_FAULTS:
@@ -79,12 +80,13 @@ def _source(text: str | Source) -> Source:
 def _one(start: str, text: str | Source) -> ast.Node:
     source = _source(text)
     try:
-        if fault := _too_long(source.text):
+        if fault := _too_long(source):
             raise PrivQLError(fault)
         lexed = lex(source.text)
         found = [one for one in _statements(lexed, len(source.text)) if one[0] < one[1] or one[2]]
         if not found:
-            raise PrivQLError(Diagnostic("PQL0113", f"there is no {start} here", Span(0, len(source.text))))
+            whole, advice = Span(0, max(1, len(source.text))), "comments and `;` alone say nothing"
+            raise PrivQLError(Diagnostic("PQL0113", f"there is no {start} here", whole, help=advice))
         for begin, end, fault in found[:2]:
             if fault:
                 raise PrivQLError(fault)
@@ -97,11 +99,13 @@ def _one(start: str, text: str | Source) -> ast.Node:
         raise error.in_source(source) from None
 
 
-def _too_long(text: str) -> Diagnostic | None:
-    if len(text) <= MAX_TEXT:
+def _too_long(source: Source) -> Diagnostic | None:
+    length = len(source.text)
+    if length <= MAX_TEXT:
         return None
-    why = f"it has {len(text):,} characters, and {MAX_TEXT:,} are read"
-    return Diagnostic("PQL0103", "this text is too long", Span(0, 1), why=why)
+    why = f"it has {length:,} characters, and {MAX_TEXT:,} are read"
+    beginning = Source(source.text[:_SHOWN], source.name)  # to draw it, all lines of its text would be counted
+    return Diagnostic("PQL0103", "this text is too long", Span(0, 1), why=why).in_source(beginning)
 
 
 def _statements(lexed: Lexed, length: int) -> Iterator[tuple[int, int, Diagnostic | None]]:

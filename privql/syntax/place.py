@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from privql.diagnostics import Span
+from privql.diagnostics import Fix, Span
 from privql.syntax.automaton import END, Tokens, automaton
 
 _FAR = 400  # tokens beyond a repair that must be readable with it
@@ -72,6 +73,24 @@ class Place:
         if index + replaced + _FAR >= len(self.kinds):
             kinds.append(END)
         return machine.advance(self.stack(index), kinds) == len(kinds)
+
+    def without(self, at: int) -> Fix:
+        """An edit that takes a token away, and keeps its neighbours apart."""
+        span = self.spans[at]
+        around = self.text[span.start - 1 : span.start] + self.text[span.end : span.end + 1]
+        return Fix(span, " " if around and not re.search(r"[\s(),]", around) else "")
+
+    def instead(self, at: int, word: str) -> Fix:
+        """An edit that puts a word in the place of a sign."""
+        span = self.spans[at]
+        before, after = self.text[span.start - 1 : span.start], self.text[span.end : span.end + 1]
+        return Fix(span, ("" if before.isspace() else " ") + word + ("" if after.isspace() else " "))
+
+    def insertion(self, word: str, *, glued: bool = False) -> Fix:
+        """An edit that puts a word, or a sign glued to what is before it, where the error is."""
+        end = self.spans[self.index - 1].end
+        apart = "" if glued or self.text[end : end + 1] in ("", " ", "\n") else " "
+        return Fix(Span(end, end), f"{word}{apart}" if glued else f" {word}{apart}")
 
     def open_parenthesis(self) -> int | None:
         """The innermost parenthesis that is open at the error."""

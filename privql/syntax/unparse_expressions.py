@@ -163,7 +163,8 @@ def _nested(query: ast.Query) -> str:
 
 def _call(node: ast.Call) -> str:
     word = node.name.upper()
-    if node == ast.Call(node.name, node.args) and node.args and not isinstance(node.args[0], ast.Star | ast.Named):
+    plain_args = not any(isinstance(arg, ast.Star | ast.Named) for arg in node.args)
+    if node.args and plain_args and node == ast.Call(node.name, node.args):
         if word == "POSITION" and len(node.args) == 2:
             return f"{node.name}({' IN '.join(at_least(arg, OPERATION) for arg in node.args)})"
         if word in ("SUBSTRING", "TRIM", "GROUPING"):
