@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privql.diagnostics import Diagnostic, Source
+from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Engine, EngineError
 from privql.kernel.terms import Scan, Unit
-from privql.ledger import BudgetRow, GrantRow, Ledger
+from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
 from privql.pipeline.policies import bindings, read_policy, stored_text
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table, fold
@@ -48,8 +48,11 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
     finally:
         engine.close()
     accepted(catalog, found)
-    with Ledger.create(ledger) as opened:
-        return AppliedPolicy(put_policy(opened, catalog, source, base), tuple(found))
+    try:
+        with Ledger.create(ledger) as opened:
+            return AppliedPolicy(put_policy(opened, catalog, source, base), tuple(found))
+    except LedgerError as problem:
+        raise refuse("PQL0510", str(problem), NOWHERE) from None
 
 
 def put_policy(ledger: Ledger, catalog: Catalog, source: Source, base: Path) -> int:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from privql.diagnostics import Fix
 from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
 from privql.policy.amounts import delta_amount, epsilon_amount
 from privql.policy.catalog import Budget, Grant, Table, fold
-from privql.policy.findings import Findings, listing, nearest
+from privql.policy.findings import Findings, listing, nearest, renamed
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
 
@@ -69,7 +68,7 @@ def read_grants(
                 f"no budget is named `{statement.budget}`",
                 place,
                 help=f"did you mean `{meant}`?" if meant else f"there is {listing(names.values())}",
-                fixes=(Fix(place, meant),) if meant else (),
+                fixes=renamed(place, meant),
             )
         epsilon = found.reading(epsilon_amount, statement.epsilon)
         delta = found.reading(delta_amount, statement.delta)

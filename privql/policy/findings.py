@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from privql.diagnostics import Diagnostic, Fix, PrivQLError, Severity, Source, Span
 from privql.policy.catalog import Catalog, fold
-from privql.syntax import ast
+from privql.syntax import ast, quote
 
 Read = TypeVar("Read")
 
@@ -83,6 +83,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     spelled = {fold(each): each for each in known}
     close = difflib.get_close_matches(fold(name), list(spelled), n=1, cutoff=0.6)
     return spelled[close[0]] if close else ""
+
+
+def renamed(place: Span, meant: str) -> tuple[Fix, ...]:
+    """The edit that writes the name that was meant, if there is one."""
+    return (Fix(place, quote(meant)),) if meant else ()
 
 
 def listing(names: Iterable[str]) -> str:

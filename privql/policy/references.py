@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from privql.diagnostics import Fix, Span
+from privql.diagnostics import Span
 from privql.kernel.scalars import NULL
 from privql.policy.catalog import Column, Table, fold
-from privql.policy.findings import Findings, listing, nearest
+from privql.policy.findings import Findings, listing, nearest, renamed
 from privql.policy.tables import UNSETTLED
 from privql.syntax import ast
 
@@ -106,7 +106,7 @@ def _unknown(
         message,
         place,
         help=f"did you mean `{meant}`?" if meant else f"there is {listing(names)}",
-        fixes=(Fix(place, meant),) if meant else (),
+        fixes=renamed(place, meant),
     )
 
 

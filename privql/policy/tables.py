@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from privql.diagnostics import Fix, Span
+from privql.diagnostics import Span
 from privql.kernel.terms import Unit
 from privql.policy.amounts import row_count
 from privql.policy.catalog import Column, Table, fold
 from privql.policy.columns import read_column
-from privql.policy.findings import Findings, listing, nearest
+from privql.policy.findings import Findings, listing, nearest, renamed
 from privql.syntax import ast
 
 UNSETTLED = Unit("")  # of a private table whose declaration of it is refused: nothing else complains of it
@@ -129,7 +129,7 @@ def unknown_unit(name: str, span: Span, units: Mapping[str, Unit], found: Findin
         f"no unit is named `{name}`",
         place,
         help=f"did you mean `{meant}`?" if meant else f"declare it: `CREATE UNIT {name};`",
-        fixes=(Fix(place, meant),) if meant else (),
+        fixes=renamed(place, meant),
     )
 
 
@@ -165,7 +165,7 @@ def _keys(create: ast.CreateTable, columns: tuple[Column, ...], found: Findings)
                 f"`KEY` names `{name}`, which is no column of `{create.name}`",
                 place,
                 help=f"did you mean `{meant}`?" if meant else f"the columns are {listing(declared.values())}",
-                fixes=(Fix(place, meant),) if meant else (),
+                fixes=renamed(place, meant),
             )
         spelled = tuple(declared.get(fold(name), name) for name in key)
         if len(set(spelled)) < len(spelled):

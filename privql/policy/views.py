@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
-from privql.diagnostics import Fix
 from privql.policy.catalog import Table, View, fold
-from privql.policy.findings import Findings, listing, nearest
+from privql.policy.findings import Findings, listing, nearest, renamed
 from privql.syntax import ast
 
 
@@ -47,11 +46,12 @@ def _parts(node: object) -> Iterator[object]:
 
 def check_views(views: Mapping[str, View], tables: Mapping[str, Table], found: Findings) -> None:
     """Every table that a view names exists, and no view needs itself. Both mappings by folded name."""
+    known: dict[str, Table | View] = {**tables, **views}
     needs: dict[str, list[str]] = {}
     for name, view in views.items():
         needs[name] = []
         for reference in tables_named(view.query):
-            if known_table(reference, {**tables, **views}, found):
+            if known_table(reference, known, found):
                 needs[name].append(fold(reference.path[0]))
     reported: set[str] = set()
     for name, view in views.items():
@@ -78,7 +78,7 @@ def known_table(reference: ast.TableRef, known: Mapping[str, Table | View], foun
         f"no table or view is named `{'.'.join(reference.path)}`",
         place,
         help=f"did you mean `{meant}`?" if meant else f"there is {listing(names)}",
-        fixes=(Fix(reference.span, meant),) if meant and len(reference.path) == 1 else (),
+        fixes=renamed(place, meant) if len(reference.path) == 1 else (),
     )
     return False
 

@@ -190,6 +190,11 @@ def test_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
     assert found.code == "PQL0740" and "UTF-8" in found.message
 
 
+def test_a_ledger_that_cannot_be(folder: Path) -> None:
+    with pytest.raises(PrivQLError, match="PQL0510"):
+        apply_policy(folder / "policy.pql", folder)
+
+
 def test_a_scratch_ledger_and_a_strange_folder(tmp_path: Path) -> None:
     folder = tmp_path / 'a "strange"\nfolder é'
     folder.mkdir()

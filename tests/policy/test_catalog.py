@@ -132,7 +132,7 @@ def test_each_row_its_own_unit() -> None:
     assert set(catalog.units) == {Unit("household"), Unit("checks")}
     for name in ("checks", "houses"):
         assert table(catalog, name).one_row_per_unit and table(catalog, name).unit_column is None
-    assert catalog.budgets[0].unit == "checks"
+    assert (catalog.budgets[0].unit, catalog.budgets[0].delta) == ("checks", 0)
 
 
 def test_neighbours_that_change() -> None:
@@ -241,6 +241,8 @@ def test_repairs_are_edits_that_pass() -> None:
         ("CREATE UNIT patient; CREATE PRIVATE TABLE t (x INT KEY) UNIT ROW AS pateint;", ["PQL0708"]),
         ("CREATE PUBLIC TABLE r (code TEXT KEY); CREATE PUBLIC TABLE t (a TEXT REFERENCES r(coed));", ["PQL0713"]),
         ("CREATE PUBLIC TABLE t (one TEXT, two TEXT, KEY (one, tow));", ["PQL0717"]),
+        ('CREATE PUBLIC TABLE "my table" (x INT); CREATE VIEW v AS SELECT * FROM mytable;', ["PQL0725"]),
+        ("CREATE PRIVATE TABLE t (x BOOL) UNIT ROW; CREATE BUDGET b1 FOR UNIT t EPSILON 1; GRANT b TO a;", ["PQL0720"]),
         ("CREATE PUBLIC TABLE regions (code TEXT); CREATE VIEW v AS SELECT * FROM region;", ["PQL0725"]),
     ]:  # fmt: skip
         _, diagnostics = build(broken)
