@@ -7,6 +7,7 @@ words in backticks. No message may ever contain a value that came from the data.
 from __future__ import annotations
 
 import bisect
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,9 @@ class Span:
 
 
 NOWHERE = Span(0, 0)
+
+# A text under suspicion must not steer the terminal that shows it, nor be impossible to print.
+_UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def render(diagnostic: Diagnostic) -> str:
         out.append(f"{margin} = why: {diagnostic.why}")
     if diagnostic.help:
         out.append(f"{margin} = help: {diagnostic.help}")
-    return "\n".join(out)
+    return _UNPRINTABLE.sub("\ufffd", "\n".join(out))
 
 
 def _excerpt(text: str, column: int, width: int) -> tuple[str, int]:
