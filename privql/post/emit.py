@@ -1,0 +1,269 @@
+"""The SQL that is left above the measured blocks, spelled for DuckDB.
+
+Columns have identifiers unique in the statement, so one `SELECT` is wrapped around another without any care for scope,
+and a correlated subquery reads an outer column by its name. The text grows linearly with the tree.
+
+The order of rows is part of a result wherever something can see it: an ordered relation carries, beside its columns,
+hidden ones (`@7`) by which its rows are sorted, ties included. Leaves have the order of their rows, groups and sets
+that of their values with NULL last; so the same answer comes out however the engine went about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from privql.check.relations import (
+    CheckedQuery,
+    Combined,
+    Compute,
+    Distinct,
+    Grouped,
+    Joined,
+    Measured,
+    PrivateScan,
+    PublicScan,
+    Rel,
+    ReleasedScan,
+    Rows,
+    Shared,
+    Sorted,
+    Subquery,
+    Where,
+    Windowed,
+)
+from privql.kernel.scalars import Field, Scalar, ValueType
+from privql.post.groups import Level, grouped, windowed
+from privql.post.pieces import ROW, Emitted, ascending, last, quoted, sort_key
+
+Spelled = Callable[[Scalar, Callable[[Field], str]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A table of the engine: `sql` names it, and its columns are called "0", "1" and so on, and `ROW`."""
+
+    sql: str
+    columns: tuple[str, ...]  # as the tree calls them
+
+    def column(self, name: str) -> str:
+        return f'"{self.columns.index(name)}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Where rows come from."""
+
+    public: Callable[[str], Leaf]
+    released: Callable[[str], Leaf]
+    dummies: Callable[[str], Leaf]
+    block: Callable[[int], Leaf]
+
+
+def emit(
+    query: CheckedQuery,
+    outputs: Sequence[tuple[str, ValueType]],
+    leaves: Leaves,
+    spelled: Spelled,
+    read: Callable[[str, ValueType], str],
+) -> str:
+    """One statement with the output columns in order; `read` spells how a column's values leave the engine."""
+    emitter = _Emitter(query, leaves, spelled)
+    made = emitter.rel(query.rel, ordered=True)
+    columns = ", ".join(read(quoted(id), type) for id, type in outputs)
+    named = ", ".join(f"{quoted(name)} AS MATERIALIZED ({shared.sql})" for name, shared in emitter.shared.items())
+    return (f"WITH {named} " if named else "") + f"SELECT {columns} FROM ({made.sql}) ORDER BY {ascending(made.order)}"
+
+
+class _Emitter:
+    def __init__(self, query: CheckedQuery, leaves: Leaves, spelled: Spelled) -> None:
+        self.definitions = dict(query.shared)
+        self.subqueries: Mapping[str, Subquery] = dict(query.subqueries)
+        self.leaves = leaves
+        self.spelled = spelled
+        self.shared: dict[str, Emitted] = {}
+        self.inlined: set[str] = set()  # shared queries that read a column around them, and so cannot stand at the top
+        self.read: set[str] = set()
+        self.made: set[str] = set()
+        self.hidden = 0
+
+    # ---- values
+
+    def value(self, term: Scalar) -> str:
+        return self.spelled(term, self._field)
+
+    def _field(self, field: Field) -> str:
+        subquery = self.subqueries.get(field.name)
+        if subquery is None:
+            self.read.add(field.name)
+            return quoted(field.name)
+        return self._subquery(subquery)
+
+    def _subquery(self, subquery: Subquery) -> str:
+        """A scalar one that has more than one row is NULL, as everything is that would fail."""
+        rows = self.rel(subquery.rel).sql
+        if subquery.kind == "exists":
+            return f"EXISTS (SELECT 1 FROM ({rows}))"
+        assert subquery.column is not None
+        column = quoted(subquery.column)
+        if subquery.kind == "scalar":
+            return f"(SELECT CASE WHEN count(*) = 1 THEN first({column}) END FROM ({rows}))"
+        assert subquery.operand is not None
+        operand, values = self.value(subquery.operand), f"(SELECT {column} FROM ({rows}))"
+        if subquery.kind == "in":
+            return f"(({operand}) IN {values})"
+        return f"(({operand}) {subquery.op} {subquery.kind.upper()} {values})"
+
+    def fresh(self) -> str:
+        self.hidden += 1
+        return f'"@{self.hidden}"'
+
+    # ---- relations
+
+    def rel(self, rel: Rel, ordered: bool = False) -> Emitted:
+        made = self._rel(rel, ordered)
+        self.made.update(made.ids)
+        return made
+
+    def _rel(self, rel: Rel, ordered: bool) -> Emitted:
+        match rel:
+            case PublicScan(table=table, columns=columns, dummy=dummy):
+                leaf = self.leaves.dummies(table) if dummy else self.leaves.public(table)
+                return self._scan(leaf.sql, [(id, leaf.column(name)) for id, name, _ in columns], ordered)
+            case ReleasedScan(release=release, columns=columns):
+                leaf = self.leaves.released(release)
+                return self._scan(leaf.sql, [(id, leaf.column(name)) for id, name, _ in columns], ordered)
+            case Measured(block=block, columns=measured):
+                leaf = self.leaves.block(block)
+                # Columns beyond the block's own hold the number of the group's row.
+                known = [*(f'"{at}"' for at in range(len(leaf.columns))), *[ROW] * (len(measured) - len(leaf.columns))]
+                pairs = [(id, name) for (id, _), name in zip(measured, known, strict=True)]
+                return self._scan(leaf.sql, pairs, ordered)
+            case Rows(columns=typed, rows=rows):
+                return self._rows([id for id, _ in typed], rows)
+            case Shared():
+                return self._shared(rel, ordered)
+            case Where(input=below, condition=condition):
+                made = self.rel(below, ordered)
+                return Emitted(f"SELECT * FROM ({made.sql}) WHERE {self.value(condition)}", made.ids, made.order)
+            case Compute(input=below, columns=computed):
+                made = self.rel(below, ordered)
+                listed = [f"{self.value(term)} AS {quoted(id)}" for id, term in computed]
+                return self._select(listed, made, tuple(id for id, _ in computed))
+            case Joined():
+                return self._joined(rel, ordered)
+            case Grouped():
+                return grouped(self, rel, ordered)
+            case Windowed():
+                return windowed(self, rel, ordered)
+            case Distinct(input=below):
+                made = self.rel(below)
+                return self._by_value(
+                    f"SELECT DISTINCT {', '.join(map(quoted, made.ids))} FROM ({made.sql})", made.ids, ordered
+                )
+            case Combined():
+                return self._combined(rel, ordered)
+            case Sorted():
+                return self._sorted(rel, ordered)
+            case PrivateScan():
+                raise AssertionError("private rows never come here")
+            case _:
+                assert_never(rel)
+
+    def _select(self, listed: Sequence[str], below: Emitted, ids: tuple[str, ...]) -> Emitted:
+        """Computed columns, with the order of the rows below."""
+        columns = ", ".join([*listed, *below.order]) or f"NULL AS {self.fresh()}"
+        return Emitted(f"SELECT {columns} FROM ({below.sql})", ids, below.order)
+
+    def _scan(self, leaf: str, columns: Sequence[tuple[str, str]], ordered: bool) -> Emitted:
+        listed = [f"{name} AS {quoted(id)}" for id, name in columns]
+        order = (self.fresh(),) if ordered else ()
+        listed += [f"{ROW} AS {row}" for row in order]
+        return Emitted(f"SELECT {', '.join(listed)} FROM {leaf}", tuple(id for id, _ in columns), order)
+
+    def _by_value(self, sql: str, ids: tuple[str, ...], ordered: bool) -> Emitted:
+        """Rows that are all different, and so in order of their columns."""
+        if not ordered:
+            return Emitted(sql, ids)
+        order = tuple(self.fresh() for _ in ids)
+        listed = [f"{quoted(id)} AS {place}" for id, place in zip(ids, order, strict=True)]
+        return Emitted(f"SELECT *, {', '.join(listed)} FROM ({sql})", ids, order)
+
+    def _rows(self, ids: Sequence[str], rows: Sequence[tuple[Scalar, ...]]) -> Emitted:
+        row = self.fresh()
+        selects = []
+        for at, values in enumerate(rows):
+            listed = [f"{self.value(value)} AS {quoted(id)}" for id, value in zip(ids, values, strict=True)]
+            selects.append(f"SELECT {', '.join([*listed, f'{at} AS {row}'])}")
+        return Emitted(" UNION ALL ".join(selects), tuple(ids), (row,))
+
+    def _shared(self, rel: Shared, ordered: bool) -> Emitted:
+        pairs = [(here, quoted(there)) for here, there, _ in rel.columns]
+        if rel.name not in self.shared and rel.name not in self.inlined:
+            self._define(rel.name)
+        if rel.name in self.inlined:
+            made = self.rel(self.definitions[rel.name], ordered)
+            return self._select([f"{name} AS {quoted(id)}" for id, name in pairs], made, tuple(id for id, _ in pairs))
+        return self._scan(quoted(rel.name), pairs, ordered)
+
+    def _define(self, name: str) -> None:
+        around = self.read, self.made
+        self.read, self.made = set(), set()
+        made = self.rel(self.definitions[name], ordered=True)
+        if self.read <= self.made:
+            number = f"row_number() OVER (ORDER BY {ascending(made.order)})"
+            listed = ", ".join([*map(quoted, made.ids), f"{number} AS {ROW}"])
+            self.shared[name] = Emitted(f"SELECT {listed} FROM ({made.sql})", made.ids)
+        else:
+            self.inlined.add(name)
+        self.read, self.made = around[0] | self.read, around[1] | self.made
+
+    def _joined(self, rel: Joined, ordered: bool) -> Emitted:
+        left, right = self.rel(rel.left, ordered), self.rel(rel.right, ordered)
+        if ordered and rel.kind in ("RIGHT", "FULL"):  # rows that only the right side has come last
+            there = self.fresh()
+            left = Emitted(f"SELECT *, 0 AS {there} FROM ({left.sql})", left.ids, (there, *left.order))
+        joined = f"({left.sql}) {rel.kind} JOIN ({right.sql})"
+        if rel.lateral:
+            # The condition goes inside, where it may be anything: to an INNER or LEFT join that is the same.
+            on = "" if rel.on is None else f" WHERE {self.value(rel.on)}"
+            joined = f"({left.sql}) {rel.kind} JOIN LATERAL (SELECT * FROM ({right.sql}){on})"
+        if rel.kind != "CROSS":
+            joined += " ON TRUE" if rel.on is None or rel.lateral else f" ON {self.value(rel.on)}"
+        ids = (*left.ids, *right.ids)
+        order = (*left.order, *right.order)
+        listed = ", ".join([*map(quoted, ids), *order]) or f"NULL AS {self.fresh()}"
+        return Emitted(f"SELECT {listed} FROM {joined}", ids, order)
+
+    def _combined(self, rel: Combined, ordered: bool) -> Emitted:
+        ids = tuple(id for id, _ in rel.columns)
+        everything = rel.op == "UNION" and rel.all
+        side, row = self.fresh(), self.fresh()
+        sides = []
+        for number, (below, columns) in enumerate(((rel.left, rel.left_columns), (rel.right, rel.right_columns))):
+            made = self.rel(below, ordered and everything)
+            listed = [f"{quoted(old)} AS {quoted(new)}" for old, new in zip(columns, ids, strict=True)]
+            if ordered and everything:
+                place = f"row_number() OVER (ORDER BY {ascending(made.order)})"
+                listed += [f"{number} AS {side}", f"{place} AS {row}"]
+            sides.append(f"SELECT {', '.join(listed)} FROM ({made.sql})")
+        sql = f"({sides[0]}) {rel.op}{' ALL' if rel.all else ''} ({sides[1]})"
+        if everything:
+            return Emitted(sql, ids, (side, row) if ordered else ())
+        return self._by_value(sql, ids, ordered)
+
+    def _sorted(self, rel: Sorted, ordered: bool) -> Emitted:
+        limited = rel.limit is not None or rel.offset
+        if not limited and not ordered:
+            return self.rel(rel.input)
+        made = self.rel(rel.input, ordered=True)
+        row = self.fresh()
+        inner = Level(self, made)
+        by = ", ".join([*(sort_key(inner.column(key.value), key) for key in rel.keys), *map(last, made.order)])
+        number = f"row_number() OVER (ORDER BY {by}) AS {row}"
+        sql = f"SELECT {', '.join([*map(quoted, made.ids), number])} FROM ({inner.around()})"
+        if limited:
+            sql += f" QUALIFY {row} > {rel.offset}"
+            sql += f" AND {row} <= {rel.offset + rel.limit}" if rel.limit is not None else ""
+        return Emitted(sql, made.ids, (row,))

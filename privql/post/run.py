@@ -1,0 +1,144 @@
+"""Runs the SQL that is left over public and released rows, on an engine of its own that never saw a private source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from privql.check.relations import CheckedQuery
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.sources import paths
+from privql.engines.interface import EngineError, Source
+from privql.finish.table import Table
+from privql.kernel.scalars import Field, Scalar, Value, ValueType
+from privql.post.emit import Leaf, Leaves, emit
+from privql.post.pieces import quoted
+from privql.post.public import connected, public_leaf
+from privql.post.straight import straight
+from privql.post.values import exact, load, read
+
+Columns = Sequence[tuple[str, ValueType]]
+
+MOST_VALUES = 1_000_000
+
+
+class PostProcessor:
+    """One engine for all queries of a session, connected when it is first needed.
+
+    `public` says where the rows of each public table are, `tables` which columns it has and of which types.
+    """
+
+    def __init__(self, public: Mapping[str, Source], tables: Mapping[str, Columns]) -> None:
+        self._public = public
+        self._tables = tables
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._opened: dict[str, Leaf] = {}
+
+    def run(
+        self,
+        query: CheckedQuery,
+        blocks: Sequence[Table] = (),
+        released: Mapping[str, Table] | None = None,
+        dummies: Mapping[str, Table] | None = None,
+        extra: Columns = (),
+    ) -> Table:
+        """The query's columns, then the `extra` ones of its relation, rows in the query's order.
+
+        `blocks` are the measured groups, by number; `released` and `dummies` rows of named answers and invented ones.
+        """
+        outputs = [*((column.id, column.type) for column in query.columns), *extra]
+        rows = straight(query, blocks, outputs)
+        if rows is None:
+            rows = self._computed(query, outputs, blocks, released or {}, dummies or {})
+        return Table(tuple(outputs), rows)
+
+    def distinct_values(self, table: str, column: str) -> tuple[Value, ...] | None:
+        """The values of a public table's column in order, NULL left out; None if there are more than a million."""
+        types = dict(self._tables[table])
+
+        def found(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+            leaf = self._open(connection, table)
+            value = leaf.column(column)
+            wanted = f"SELECT DISTINCT {value} FROM {leaf.sql} WHERE {value} IS NOT NULL LIMIT {MOST_VALUES + 1}"
+            sql = f"SELECT {read(value, types[column])} FROM ({wanted}) ORDER BY {value}"
+            return connection.execute(sql).fetchall()
+
+        values = [row[0] for row in exact(self._attempt(found), (types[column],))]
+        return tuple(values) if len(values) <= MOST_VALUES else None
+
+    def interrupt(self) -> None:
+        """Stop what is running, from another thread; it fails."""
+        if self._connection is not None:
+            self._connection.interrupt()
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        self._opened.clear()
+        if connection is not None:
+            connection.close()
+
+    # ---- the engine
+
+    def _computed(
+        self,
+        query: CheckedQuery,
+        outputs: Columns,
+        blocks: Sequence[Table],
+        released: Mapping[str, Table],
+        dummies: Mapping[str, Table],
+    ) -> tuple[tuple[Value, ...], ...]:
+        loaded: list[str] = []
+
+        def found(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+            def leaf(table: Table) -> Leaf:
+                name = f'"given {len(loaded)}"'
+                loaded.append(name)
+                load(connection, name, table)
+                return Leaf(name, tuple(name for name, _ in table.columns))
+
+            leaves = Leaves(
+                lambda name: self._open(connection, name),
+                cache(lambda name: leaf(released[name])),
+                cache(lambda name: leaf(dummies[name])),
+                cache(lambda number: leaf(blocks[number])),
+            )
+            rows = connection.execute(emit(query, outputs, leaves, _spelled, read)).fetchall()
+            for name in loaded:
+                connection.execute(f"DROP TABLE {name}").fetchall()
+            return rows
+
+        return exact(self._attempt(found), [type for _, type in outputs])
+
+    def _attempt(self, work: Callable[[duckdb.DuckDBPyConnection], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+        """What the engine says of a failure may quote values; and after one, it may be of no more use."""
+        try:
+            return work(self._connected())
+        except (duckdb.Error, UnicodeError):
+            self.close()
+            raise EngineError("failed") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = connected({file for source in self._public.values() for file in paths(source)})
+        return self._connection
+
+    def _open(self, connection: duckdb.DuckDBPyConnection, table: str) -> Leaf:
+        """A public table as a relation, each column read as its declared type."""
+        if table not in self._opened:
+            self._opened[table] = public_leaf(connection, table, self._public.get(table, Source()), self._tables[table])
+        return self._opened[table]
+
+
+def _spelled(term: Scalar, field: Callable[[Field], str]) -> str:
+    def spelled(column: Field) -> Spelled:
+        sql = field(column)
+        return Spelled(sql, column.type, leaf=sql == quoted(column.name))
+
+    return ScalarEmitter(spelled).sql(term)
