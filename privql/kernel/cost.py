@@ -44,6 +44,10 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.epsilon + other.epsilon, self.delta + other.delta)
 
+    def __sub__(self, spent: Cost) -> Cost:
+        """What is left; nothing, if either part is overdrawn: (ε, δ) is one promise."""
+        return Cost(self.epsilon - spent.epsilon, self.delta - spent.delta) if spent <= self else Cost()
+
     def __le__(self, cap: Cost) -> bool:
         """Within the cap, in ε and in δ. Not a total order: (1, 0) and (0, 1) fit in neither."""
         return self.epsilon <= cap.epsilon and self.delta <= cap.delta

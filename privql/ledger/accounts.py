@@ -6,7 +6,7 @@ import sqlite3
 
 from privql.kernel.cost import Cost
 from privql.ledger.errors import LedgerError, OverBudget, Reason
-from privql.ledger.filters import left, refusal
+from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy
 from privql.ledger.records import BudgetRow, BudgetState, ChargeLine, fold
 from privql.ledger.schema import read, written
@@ -26,8 +26,7 @@ def state(policy: Policy, budget: BudgetRow, analyst: str | None, spending: Tota
     spent = spending.get((name, ""), Cost())
     own = spent if analyst is None else spending.get((name, fold(analyst)), Cost())
     grant = None if analyst is None else policy.grant(budget.name, analyst)
-    unit_spent = spending.get(("", ""), Cost())
-    return BudgetState(budget, analyst, grant, spent, own, left(budget, grant, spent, own), unit_spent)
+    return BudgetState(budget, analyst, grant, spent, own, spending.get(("", ""), Cost()))
 
 
 def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> list[BudgetState]:
@@ -35,7 +34,9 @@ def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> l
     spending = totals(db, unit, analyst)
     rows = [budget for budget in policy.of_unit(unit) if policy.may_use(budget.name, analyst)]
     states = [state(policy, budget, analyst, spending) for budget in rows]
-    return sorted(states, key=lambda found: (-found.left.epsilon, -found.left.delta, fold(found.budget.name)))
+    if len(states) > 1:
+        states.sort(key=lambda found: (-found.left.epsilon, -found.left.delta, fold(found.budget.name)))
+    return states
 
 
 def payers(

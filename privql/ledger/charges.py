@@ -24,6 +24,7 @@ from privql.ledger.schema import written
 from privql.ledger.store import now
 
 MOST_RESUMES = 3
+FREE = ""  # the measurements of an answer that measured nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,41 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
     return _permit(number, ledger_id, query, lines(db, number), resumes + 1)
 
 
+def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None:
+    """The release that `reserve` would replay, without asking for it."""
+    query = asked(db, policy, request)
+    rows = db.execute(
+        "SELECT id, analyst FROM charge WHERE identity = ? AND state = 'released' ORDER BY id", (query.identity,)
+    )
+    for number, owner in rows.fetchall():
+        if may_see(db, policy, number, owner, query.analyst):
+            return release_id(number)
+    return None
+
+
+def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query: str, answer: bytes) -> StoredRelease:
+    """Give a name to an answer that cost nothing, since it was computed from what is released or public already.
+
+    It is an entry without charges, and its analyst's alone. The same query under the same name is the same release.
+    """
+    release = named(db, analyst, name)
+    if release is not None:
+        number = charge_number(release)
+        same = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
+        row = db.execute(same, (number, query, FREE)).fetchone()
+        if row is not None:
+            return StoredRelease(release, row[0])
+    version = policy.record.version
+    number = db.execute(
+        "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
+        " resumes, reserved_at, released_at, answer) VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?)",
+        (identity(query, "", version, "", FREE, {}), fold(analyst), query, version, FREE, now(), now(), answer),
+    ).lastrowid
+    assert number is not None
+    claim_name(db, analyst, name, release_id(number))
+    return StoredRelease(release_id(number), answer)
+
+
 def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
     request = query.request
     found = payers(db, policy, query.analyst, query.costs, request.budget)
@@ -137,7 +173,8 @@ def allow_resume(db: sqlite3.Connection, release: str) -> None:
 
 def may_see(db: sqlite3.Connection, policy: Policy, number: int, owner: str, analyst: str) -> bool:
     """Whoever asked for a release may see it, and whoever may spend the very budgets that paid for it."""
-    return owner == analyst or all(policy.may_use(line.budget, analyst) for line in lines(db, number))
+    paid = lines(db, number)
+    return owner == analyst or (bool(paid) and all(policy.may_use(line.budget, analyst) for line in paid))
 
 
 def seen(db: sqlite3.Connection, policy: Policy, analyst: str, release: str) -> StoredRelease | None:
@@ -164,6 +201,12 @@ def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:
     query = "SELECT charge FROM release_name WHERE analyst = ? AND name = ?"
     row = db.execute(query, (fold(analyst), fold(name))).fetchone()
     return None if row is None else release_id(row[0])
+
+
+def names(db: sqlite3.Connection, analyst: str) -> tuple[str, ...]:
+    query = "SELECT name FROM release_name JOIN charge ON charge.id = charge WHERE release_name.analyst = ?"
+    rows = db.execute(query + " AND state = 'released' ORDER BY charge.id", (fold(analyst),))
+    return tuple(name for (name,) in rows)
 
 
 def release_id(number: int) -> str:

@@ -72,6 +72,16 @@ class Ledger:
         with self._store.transaction() as db:
             policies.refresh(db, self._current(db), table, label)
 
+    def mark_verified(self, table: str, files: str) -> None:
+        """The owner held the policy's word against these files of the table."""
+        with self._store.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO verified VALUES (?, ?)", (fold(table), files))
+
+    def verified(self, table: str) -> str | None:
+        with self._store.transaction("DEFERRED") as db:
+            row = db.execute("SELECT files FROM verified WHERE name = ?", (fold(table),)).fetchone()
+        return None if row is None else str(row[0])
+
     def allow_resume(self, release_id: str) -> None:
         """The owner has looked at a charge that was resumed too often; it may be resumed again."""
         with self._store.transaction() as db:
@@ -89,6 +99,16 @@ class Ledger:
                     f"and version {policy.record.version} is in force: check it again"
                 )
             return charges.reserve(db, self._store.ledger_id, policy, request)
+
+    def find(self, request: Request) -> str | None:
+        """Which release `reserve` would give back for nothing, if there is one."""
+        with self._store.transaction("DEFERRED") as db:
+            return charges.find(db, self._current(db), request)
+
+    def keep(self, analyst: str, name: str, query: str, answer: bytes) -> StoredRelease:
+        """Name an answer that cost nothing. A name never moves: another answer of that name is refused."""
+        with self._store.transaction() as db:
+            return charges.keep(db, self._current(db), analyst, name, query, answer)
 
     def release(self, permit: Permit, answer: bytes) -> StoredRelease:
         """Store the answer before anyone sees it. Only what this returns may be shown, never the draw itself."""
@@ -145,6 +165,11 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             release = charges.named(db, analyst, name)
             return None if release is None else charges.seen(db, self._current(db), analyst, release)
+
+    def release_names(self, analyst: str) -> tuple[str, ...]:
+        """What the analyst's releases are called, oldest first."""
+        with self._store.transaction("DEFERRED") as db:
+            return charges.names(db, analyst)
 
     def name_release(self, analyst: str, name: str, release_id: str) -> None:
         """Call a release by a name of the analyst's own. A name never moves to another release."""

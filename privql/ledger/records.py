@@ -50,8 +50,23 @@ class BudgetState:
     grant: GrantRow | None
     spent: Cost  # by everyone, in this budget
     own: Cost  # by this analyst, in this budget
-    left: Cost  # for this analyst: the budget's rest, or the rest of the grant's limit where that is less
     unit_spent: Cost  # by everyone, in all budgets of the unit: what the unit has lost
+
+    @property
+    def limit(self) -> Cost:
+        """What this analyst may spend in all: the grant's limits, and the budget's where the grant has none."""
+        grant, cap = self.grant, self.budget.cap
+        epsilon = cap.epsilon if grant is None or grant.epsilon is None else grant.epsilon
+        return Cost(epsilon, cap.delta if grant is None or grant.delta is None else grant.delta)
+
+    @property
+    def left(self) -> Cost:
+        """What this analyst may still spend: the rest of the budget, or of the limit where that is less.
+
+        Nothing, once either part is overdrawn by a budget that was lowered later: the promise (ε, δ) is one.
+        """
+        common, mine = self.budget.cap - self.spent, self.limit - self.own
+        return Cost(min(common.epsilon, mine.epsilon), min(common.delta, mine.delta))
 
 
 @dataclass(frozen=True, slots=True)

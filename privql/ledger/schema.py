@@ -26,8 +26,9 @@ TABLES = (
     """CREATE TABLE data_version (
         name TEXT NOT NULL, counter INTEGER NOT NULL, label TEXT NOT NULL, stated_at TEXT NOT NULL,
         PRIMARY KEY (name, counter)) WITHOUT ROWID""",
+    "CREATE TABLE verified (name TEXT PRIMARY KEY, files TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE charge (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, identity BLOB NOT NULL, analyst TEXT NOT NULL,
+        id INTEGER PRIMARY KEY, identity BLOB NOT NULL, analyst TEXT NOT NULL,
         query TEXT NOT NULL, parameters TEXT NOT NULL, policy_version INTEGER NOT NULL REFERENCES policy,
         data_version TEXT NOT NULL, measurements TEXT NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('reserved', 'released')), resumes INTEGER NOT NULL,

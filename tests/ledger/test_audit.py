@@ -73,9 +73,10 @@ def test_policies_come_back_as_they_were() -> None:
     assert (state.budget, state.grant) == (row, grants[0])
     assert made.apply_policy("text é", [row], grants[:1], ["T"]) == 2  # the same text, read differently
     assert made.apply_policy("text é", [row], grants, ["T"]) == 3
-    assert [record.version for record in made.policy_history()] == [1, 2, 3]
+    assert made.apply_policy("text e", [row], grants, ["T"]) == 4
+    assert [record.version for record in made.policy_history()] == [1, 2, 3, 4]
     assert made.policy() == made.policy_history()[-1]
-    assert made.policy().text == "text é"
+    assert [record.text for record in made.policy_history()][2:] == ["text é", "text e"]
     assert made.budget_report("c") == ()
     assert made.verify() == ()
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 def storm(*args: object) -> str:
     command = [sys.executable, "-m", "tests.ledger.storm", *map(str, args)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=None if SOAK else 60)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -54,7 +54,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     told = storm("kill", tmp_path / "l", 10_000 if SOAK else 50)
     made, entries = survived(tmp_path / "l", told)
     assert made.spent("patient").epsilon == len(entries) * SHARE <= 40 * SHARE
-    assert len(told.splitlines()) > 40
+    assert len(told.splitlines()) > 8 and len(entries) > 8
     states = Counter(entry.state for entry in entries)
     for entry in entries:
         if entry.state == "reserved":

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,40 @@ def test_an_empty_file_becomes_a_ledger_only_by_apply(tmp_path: Path) -> None:
         Ledger.open(path)
     Ledger.create(path).close()
     Ledger.open(path).close()
+
+
+def test_making_a_ledger_waits_for_whoever_looks_at_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "l"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA user_version = 0")
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM sqlite_master").fetchall()
+    with pytest.raises(LedgerError, match="locked"):
+        Ledger.create(path, patience=0.05)
+    leaving = threading.Timer(0.1, lambda: other.execute("COMMIT"))
+    leaving.start()
+    made = ledger(path=path)
+    leaving.join()
+    other.close()
+    assert made.policy().version == 1
+
+
+def test_makers_of_one_ledger_do_not_trip_over_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that switch a new file to WAL at once: SQLite tells one of them at once that it is locked."""
+    connect, refusals = sqlite3.connect, [1, 2]
+
+    class Rival(Faulty):
+        def execute(self, *args: Any) -> Any:
+            if "journal_mode" in args[0] and refusals:
+                refusals.pop()
+                locked = sqlite3.OperationalError("database is locked")
+                locked.sqlite_errorcode = sqlite3.SQLITE_BUSY
+                raise locked
+            return self._real.execute(*args)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: Rival(connect(*args, **more), Faults(0, False, 0)))
+    ledger(path=tmp_path / "l").close()
+    assert not refusals
 
 
 def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
@@ -193,9 +228,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     made.reserve(ask("a"))
     for part in tmp_path.iterdir():
         part.chmod(0o444)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o555)
+    tmp_path.chmod(0o555)
     done = subprocess.run([sys.executable, "-c", READ_ONLY, str(path)], cwd=ROOT, capture_output=True, text=True)
     assert "LedgerError: the ledger at" in done.stderr and "read-only" in done.stderr, done.stderr
     assert len(made.history()) == 1
