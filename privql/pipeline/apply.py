@@ -6,14 +6,18 @@ fact about the data, told to its owner alone, and never with a value.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Engine, EngineError
+from privql.engines.interface import Source as Rows
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
 from privql.pipeline.policies import bindings, read_policy, stored_text
@@ -50,9 +54,25 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
     accepted(catalog, found)
     try:
         with Ledger.create(ledger) as opened:
-            return AppliedPolicy(put_policy(opened, catalog, source, base), tuple(found))
+            version = put_policy(opened, catalog, source, base)
+            for table, rows in bound.items():
+                files = fingerprint(rows)
+                if files is not None:
+                    opened.mark_verified(table, files)
+            return AppliedPolicy(version, tuple(found))
     except LedgerError as problem:
         raise refuse("PQL0510", str(problem), NOWHERE) from None
+
+
+def fingerprint(rows: Rows) -> str | None:
+    """When and how long the files of a table are; None for a frame. It says only whether to verify again."""
+    if rows.frame is not None:
+        return None
+    found = []
+    for path in sorted(path for pattern in rows.files for path in glob(pattern, recursive=True)):
+        told = os.stat(path)
+        found.append([path, told.st_size, told.st_mtime_ns])
+    return json.dumps(found)
 
 
 def put_policy(ledger: Ledger, catalog: Catalog, source: Source, base: Path) -> int:
@@ -105,7 +125,9 @@ def _columns_there(table: Table, engine: Engine, found: Findings) -> bool:
                 "PQL0741",
                 str(error),
                 found.name(table.span, table.name),
-                help="check the path after `FROM`: it starts from the folder of the policy",
+                help="check the path after `FROM`: it starts from the folder of the policy, and ends with the format"
+                if table.files
+                else "bind a pandas, Polars or Arrow frame",
             )
             return False
         for column in table.columns:

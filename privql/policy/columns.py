@@ -18,8 +18,11 @@ NUMERIC = frozenset({"INT", "FLOAT", "DECIMAL"})
 _UNIT_KINDS = frozenset({"INT", "DECIMAL", "TEXT", "DATE", "TIMESTAMP"})
 
 
-def read_column(definition: ast.ColumnDefinition, private: bool, found: Findings) -> Column:
-    """The column declared. An unknown type is reported and becomes NULL's, so that nothing else complains of it."""
+def read_column(definition: ast.ColumnDefinition, summed: bool, found: Findings) -> Column:
+    """The column declared. An unknown type is reported and becomes NULL's, so that nothing else complains of it.
+
+    `summed`: numbers here are likely to be, and then missing bounds are worth a note.
+    """
     name = definition.name
     type = value_type(definition.type)
     if type is None:
@@ -40,7 +43,7 @@ def read_column(definition: ast.ColumnDefinition, private: bool, found: Findings
     grid = _grid(definition, type, domain, found)
     if grid is not None and domain.values is None:
         domain = replace(domain, grid=grid)
-    if private:
+    if summed:
         _bounds_missing(definition, type, domain, found)
     return Column(
         name,

@@ -60,7 +60,7 @@ def dummy_rows(
         key = (column.name,) in table.keys
         choice = random.Random(f"{fold(table.name)}.{fold(column.name)}")
         known = public_values(column) if public_values is not None and column.values_from is not None else None
-        if known is None and column.references is not None:
+        if known is None and column.references is not None and column.unit is None:
             known = _referenced(column.references, catalog, rows)
         if column.unit is not None:
             invented[column.name] = [_nth_unit(column, index) for index in units]

@@ -46,8 +46,9 @@ def row_unit(create: ast.CreateTable) -> str | None:
 
 def _columns(create: ast.CreateTable, found: Findings) -> tuple[Column, ...]:
     columns: dict[str, Column] = {}
+    keyed = {fold(name) for key in create.keys for name in key}
     for definition in create.columns:
-        column = read_column(definition, create.private, found)
+        column = read_column(definition, create.private and fold(definition.name) not in keyed, found)
         if fold(column.name) in columns:
             found.error(
                 "PQL0702",

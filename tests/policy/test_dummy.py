@@ -129,6 +129,7 @@ CREATE PRIVATE TABLE patients (patient_id TEXT UNIT patient KEY, age INT BETWEEN
 CREATE PRIVATE TABLE visits (visit_id INT KEY, patient_id TEXT UNIT patient, minutes INT BETWEEN 0 AND 600)
   AT MOST 20 ROWS PER UNIT;
 CREATE PRIVATE TABLE tests (visit_id INT REFERENCES visits(visit_id), level FLOAT) UNIT patient VIA visit_id;
+CREATE PRIVATE TABLE calls (caller TEXT REFERENCES patients(patient_id)) UNIT patient VIA caller;
 CREATE PRIVATE TABLE letters (patient_id TEXT UNIT patient REFERENCES patients(patient_id));
 """
 
@@ -149,12 +150,13 @@ def test_edges_and_nulls_occur() -> None:
 
 def test_rows_of_several_tables_meet() -> None:
     catalog = built(HOSPITAL)
-    regions, patients, visits, tests, letters = (
-        frame_of(catalog, name) for name in ("regions", "patients", "visits", "tests", "letters")
+    regions, patients, visits, tests, calls, letters = (
+        frame_of(catalog, name) for name in ("regions", "patients", "visits", "tests", "calls", "letters")
     )
     assert set(patients["region"].dropna()) <= set(regions["code"])
     assert set(visits["patient_id"]) & set(patients["patient_id"])
     assert set(tests["visit_id"].dropna()) <= set(visits["visit_id"])
+    assert set(calls["caller"].dropna()) <= set(patients["patient_id"])
     assert set(letters["patient_id"]) & set(patients["patient_id"])
     assert max(visits["patient_id"].value_counts()) > 1
 
