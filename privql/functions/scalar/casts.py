@@ -86,7 +86,9 @@ def _to_decimal(value: Any, source: str, result: ValueType) -> Fraction | None:
     number = read_number(value) if source == "TEXT" else value
     if isinstance(number, float):
         scaled = double(number * float(10**result.scale))  # in IEEE arithmetic, as engines do
-        return None if scaled is None else decimal_value(Fraction(half_away(scaled), 10**result.scale), result)
+        whole = None if scaled is None else half_away(scaled)
+        fits = whole is not None and abs(whole) < float(10**result.precision)
+        return decimal_value(Fraction(whole, 10**result.scale), result) if whole is not None and fits else None
     if number is None:
         return None
     return decimal_value(Fraction(half_away(number * 10**result.scale), 10**result.scale), result)
@@ -137,7 +139,7 @@ def _to_timestamp(value: Any, source: str) -> int | None:
 def _cast_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     domain, source, target = args[0], types[0], result.kind
     match source.kind, target:
-        case _ if source == result:
+        case _ if source == result or _widens(source, result):
             return domain
         case ("TEXT", _):
             return whole(result, True)
@@ -157,6 +159,14 @@ def _cast_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> D
             return fitted(result, (low, high), days if days.denominator == 1 else None)
         case _:
             return _rounded_domain(source, result, domain)
+
+
+def _widens(source: ValueType, result: ValueType) -> bool:
+    """Whether a DECIMAL holds every value of the source as it is."""
+    if result.kind != "DECIMAL" or source.kind not in ("INT", "DECIMAL"):
+        return False
+    digits = 19 if source.kind == "INT" else source.precision - source.scale
+    return result.scale >= source.scale and result.precision - result.scale >= digits
 
 
 def _rounded_domain(source: ValueType, result: ValueType, domain: Domain) -> Domain:
