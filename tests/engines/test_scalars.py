@@ -39,7 +39,9 @@ def test_an_operation_means_what_its_python_says(op: str) -> None:
             some = terms[at : at + 20]
             for row, found in zip(rows, evaluated(connection, "t", some), strict=True):
                 for term, got in zip(some, found, strict=True):
-                    given = tuple(a.value if isinstance(a, Const) else row[a.name] for a in term.args if not isinstance(a, Apply))
+                    given = tuple(
+                        a.value if isinstance(a, Const) else row[a.name] for a in term.args if not isinstance(a, Apply)
+                    )
                     types = tuple(a.type for a in term.args)
                     wanted = evaluate(term.op, types, term.type, given)
                     if got != wanted:

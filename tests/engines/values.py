@@ -34,7 +34,9 @@ def column(type: ValueType, rows: int, random: Random) -> list[Value]:
     known: list[Value] = [None, *hostile(type), *EXTRA.get(type.kind, ())]
     random.shuffle(known)
     known = known[:rows]
-    more = [random.choice(known) if random.random() < 0.4 else some_value(type, random) for _ in range(rows - len(known))]
+    more = [
+        random.choice(known) if random.random() < 0.4 else some_value(type, random) for _ in range(rows - len(known))
+    ]
     known += more
     random.shuffle(known)
     return known

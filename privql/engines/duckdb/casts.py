@@ -1,9 +1,9 @@
-"""Spellings of CAST: what a text must look like is asked of a pattern first, as DuckDB reads far more than the language does."""
+"""Spellings of CAST. What a text must look like is asked of a pattern first: DuckDB reads more than the language."""
 
 from __future__ import annotations
 
-from privql.engines.duckdb.numbers import decimal_to_double
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling, type_name
+from privql.engines.duckdb.numbers import decimal_to_double
 from privql.engines.duckdb.texts import lowered
 
 _NUMBER = r" *[+-]?[0-9]+(\.[0-9]+)? *"

@@ -32,7 +32,7 @@ def case(call: Call) -> str:
 
 def clamp(call: Call) -> Spelled | str:
     """Two comparisons; NULL and nothing else takes the last arm as NULL (GREATEST and LEAST would pass NULL over)."""
-    value, low, high = call.args
+    _, low, high = call.args
     sql = call.let(
         call.args, lambda x, lo, hi: f"CASE WHEN {x} <= {lo} THEN {lo} WHEN {x} >= {hi} THEN {hi} ELSE {x} END"
     )

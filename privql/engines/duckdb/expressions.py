@@ -47,7 +47,7 @@ class Call:
     names: count[int]
 
     def let(self, args: tuple[Spelled, ...], body: Callable[..., str]) -> str:
-        """The body over names for these arguments; those that are not leaves are bound, so that each is computed once."""
+        """The body over names for these arguments; those that are no leaves are bound, and so computed once."""
         compound = [arg for arg in args if not arg.leaf]
         if not compound:
             return body(*args)

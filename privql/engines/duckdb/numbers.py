@@ -1,8 +1,8 @@
 """Spellings of arithmetic, rounding and powers.
 
-INT is computed in 128 bits and TRY_CAST back, which neither throws nor branches on the data. DECIMAL follows DuckDB's own result
-types, which are the language's, but for two traps: a product of two that fit 64 bits is kept in 64 bits and overflows
-at 18 digits, so one factor is widened; and beyond 38 digits it throws, so there TRY stands.
+INT is computed in 128 bits and TRY_CAST back, which neither throws nor branches on the data. DECIMAL follows DuckDB's
+own result types, which are the language's, but for two traps: a product of two that fit 64 bits is kept in 64 bits and
+overflows at 18 digits, so one factor is widened; and beyond 38 digits it throws, so there TRY stands.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def narrow(sql: str) -> str:
 
 def _whole(sign: str, left: Spelled, right: Spelled, low: int, high: int) -> Spelled:
     """INT arithmetic: plain where the result is proved to fit, else by way of 128 bits."""
-    if INT_MIN <= low and high <= INT_MAX:
+    if low >= INT_MIN and high <= INT_MAX:
         return Spelled(f"({left} {sign} {right})", INT, low=low, high=high)
     return Spelled(narrow(f"({huge(left)} {sign} {huge(right)})"), INT)
 

@@ -1,13 +1,14 @@
 """A row function as one DuckDB expression of a size linear in the term.
 
-DuckDB repeats what it is given twice: `nullif(x, 0)` and `CASE x WHEN` copy x, so that twenty of them, nested, do not end.
-Here no argument is written twice unless it is a name or a literal. Any other is bound first, by a lambda over a list of one:
-`list_transform([x], lambda v: CASE WHEN v > 0 THEN v END)[1]` (6 ns a row; CASE on a column 1 ns; TRY 2 ns, but
-300 ns a row once one row in 2,048 fails, which the clock would tell).
+DuckDB repeats what it is given twice: `nullif(x, 0)` and `CASE x WHEN` copy x, so that twenty of them, nested, do not
+end. Here no argument is written twice unless it is a name or a literal. Any other is bound first, by a lambda over a
+list of one: `list_transform([x], lambda v: CASE WHEN v > 0 THEN v END)[1]` (6 ns a row; CASE on a column 1 ns; TRY
+2 ns, but 300 ns a row once one row in 2,048 fails, which the clock would tell).
 
 What an expression holds: INT a BIGINT, FLOAT a DOUBLE, and so on, exactly of its type. A FLOAT is finite, or - while
-the operations that follow keep NaN and infinities apart from numbers - may be `loose`: not finite stands for NULL. It is settled
-before anything that could tell. INT arithmetic goes through HUGEINT, unless constants and clamps in the term prove that 64 bits do.
+the operations that follow keep NaN and infinities apart from numbers - may be `loose`: not finite stands for NULL. It
+is settled before anything that could tell. INT arithmetic goes through HUGEINT, unless constants and clamps in the
+term prove that 64 bits do.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from privql.kernel.scalars import Apply, Const, Field, Scalar, ValueType
 class ScalarEmitter:
     """Spells terms over columns that the caller names.
 
-    `field` gives the expression of a column, which must be a leaf and of the column's type; its name must not begin with
-    two underscores, as those of lambdas do. The connection must have the settings in `session.MEANING`.
+    `field` gives the expression of a column, which must be a leaf and of the column's type; its name must not begin
+    with two underscores, as those of lambdas do. The connection must have the settings in `session.MEANING`.
     """
 
     def __init__(self, field: Callable[[Field], Spelled]) -> None:

@@ -1,7 +1,7 @@
 """Spellings of text functions.
 
-DuckDB counts code points in `length`, `substring`, `left`, `right`, `string_split` and LIKE, but grapheme clusters in `reverse`,
-maps all of Unicode in `lower` and ILIKE, and throws for positions beyond 32 bits.
+DuckDB counts code points in `length`, `substring`, `left`, `right`, `string_split` and LIKE, but grapheme clusters in
+`reverse`, maps all of Unicode in `lower` and ILIKE, and throws for positions beyond 32 bits.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Spellings of dates and times, kept between 0001-01-01 and 9999-12-31.
 
-DuckDB's own calendar goes on to the year 294247 and back to 290308 BC; so every sum is computed there, and only then compared
-with the ends of ours. INTERVALs are constants, added in two steps because a month's end must be found first.
+DuckDB's own calendar goes on to the year 294247 and back to 290308 BC; so every sum is computed there, and only then
+compared with the ends of ours. INTERVALs are constants, added in two steps because a month's end must be found first.
 """
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.calendar import DATE_FIELDS, TIME_FIELDS
 from privql.kernel.scalars import DATE, INT, TIMESTAMP
 

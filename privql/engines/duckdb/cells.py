@@ -1,0 +1,50 @@
+"""From a statement's result to the cells of every group: the last integer arithmetic, without overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privql.engines.duckdb.emit import Counted, Statement, Summed
+from privql.engines.interface import Cells, smallest
+from privql.kernel.terms import Balance, Sums, Tally, Total
+
+_SAFE = 2**61
+
+
+def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]]) -> Cells:
+    columns: list[npt.NDArray[Any]] = []
+    for contribution, tally, total in zip(sums.contributions, statement.tallies, statement.totals, strict=True):
+        match contribution:
+            case Tally():
+                columns.append(_count(tally, found))
+            case Total():
+                columns.append(_sum(total, found))
+            case Balance(steps=steps):
+                counted, added = _count(tally, found), _sum(total, found)
+                if max(_most(counted) * max(abs(steps.low), abs(steps.high)), _most(added)) >= _SAFE:
+                    counted, added = counted.astype(object), added.astype(object)
+                columns += [added - steps.low * counted, steps.high * counted - added]
+    exact: npt.DTypeLike = np.int64 if all(column.dtype == np.int64 for column in columns) else object
+    result = np.zeros((sums.groups, sums.width), dtype=exact)
+    for place, column in enumerate(columns):
+        result[np.asarray(found["group_at"]), place] = column
+    return smallest(result)
+
+
+def _count(tally: Counted | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    assert tally is not None
+    return np.asarray(found[tally.column])
+
+
+def _sum(total: Summed | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    assert total is not None
+    high, low = np.asarray(found[f"{total.column}_high"]), np.asarray(found[f"{total.column}_low"])
+    return high.astype(object) * 2**62 + low.astype(object) if high.any() else low
+
+
+def _most(column: npt.NDArray[Any]) -> int:
+    return max(int(column.max()), -int(column.min())) if len(column) else 0

@@ -1,0 +1,153 @@
+"""The connection: opened shut in, asked one statement at a time, and silent about why it failed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from privql.engines.duckdb import session
+from privql.engines.duckdb.cells import cells
+from privql.engines.duckdb.emit import Statement, emit
+from privql.engines.duckdb.relations import Names, Rows
+from privql.engines.duckdb.sources import Table, described, paths, read_scan, table_of_files
+from privql.engines.interface import Cells, EngineError, ErrorKind, Source
+from privql.kernel.scalars import ValueType
+from privql.kernel.terms import Scan, Sums, Unit
+
+_T = TypeVar("_T")
+
+OwnerLog = Callable[[BaseException], None]
+
+
+class DuckDBEngine:
+    """Reads the sources given, and nothing else of the machine.
+
+    Every failure inside DuckDB becomes one constant `EngineError`, without its text, which may quote rows; `owner_log`
+    is handed the true one. Statements run one after another, from whichever thread.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        threads: int | None = None,
+        memory_limit: str | None = None,
+        owner_log: OwnerLog | None = None,
+        optimizer: bool = True,
+    ) -> None:
+        import duckdb
+
+        self._sources = dict(sources)
+        self._files = {table: paths(source) for table, source in self._sources.items() if source.frame is None}
+        self._tables: dict[str, Table] = {}
+        self._owner_log = owner_log
+        self._turn = threading.Lock()
+        self._folder = tempfile.mkdtemp(prefix="privql-")  # only its owner may enter
+        self._connection = duckdb.connect(config={"temp_directory": self._folder})
+        session.give_meaning(self._connection)
+        if threads is not None:
+            session.put(self._connection, "threads", threads)
+        if memory_limit is not None:
+            self._connection.execute("SET memory_limit = ?", [memory_limit])
+        if not optimizer:
+            self._connection.execute("PRAGMA disable_optimizer")
+        session.shut_in(self._connection, {file for files in self._files.values() for file in files})
+
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        """Raise an `EngineError` that names the table and column if a source or a column is not there."""
+        for scan in scans:
+            table = self._safely(partial(self._table, scan.table), "unreadable source", scan.table)
+            wanted = [column for column, _ in scan.columns]
+            wanted += [scan.unit_column[0]] if scan.unit_column is not None else []
+            for column in wanted:
+                if table.columns and table.column(column) is None:
+                    raise EngineError("missing column", scan.table, column)
+
+    def emit(self, sums: Sums, salt: bytes = b"") -> str:
+        """The statement that `run` would run, for the owner's eyes."""
+        return self._safely(lambda: emit(sums, self._read, salt).sql)
+
+    def run(self, sums: Sums, salt: bytes) -> Cells:
+        """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
+        if 0 in (sums.groups, sums.width):
+            return np.zeros((sums.groups, sums.width), dtype=np.int64)
+        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt)))
+
+    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
+        scan = Scan(table, Unit("row"), None, False, columns)
+        self.preflight([scan])
+        return self._safely(lambda: self._has_no_twins(scan))
+
+    def unique_unit(self, scan: Scan) -> bool:
+        """For the owner: whether no unit has two rows."""
+        return scan.unit_column is None or self.unique(scan.table, (scan.unit_column,))
+
+    def interrupt(self) -> None:
+        self._connection.interrupt()
+
+    def close(self) -> None:
+        with self._turn:
+            self._connection.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> DuckDBEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- inside
+
+    def _ask(self, sums: Sums, statement: Statement) -> Cells:
+        try:
+            for registered, arrays in statement.arrays.items():
+                self._connection.register(registered, dict(arrays))
+            found: Mapping[str, Any] = self._connection.execute(statement.sql).fetchnumpy()
+            return cells(sums, statement, found)
+        finally:
+            for registered in statement.arrays:
+                self._connection.unregister(registered)
+
+    def _read(self, scan: Scan, names: Names) -> Rows:
+        return read_scan(scan, self._table(scan.table), names)
+
+    def _has_no_twins(self, scan: Scan) -> bool:
+        rows = self._read(scan, Names())
+        names = [column.spelled.sql for column in rows.columns.values()]
+        present, listed = " AND ".join(f"{name} IS NOT NULL" for name in names), ", ".join(names)
+        twins = f"SELECT 1 FROM ({rows.sql}) WHERE {present} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
+        return self._connection.execute(twins).fetchone() is None
+
+    def _table(self, table: str) -> Table:
+        """A source and its columns, looked at once; that its files are there, each time."""
+        files = self._files.get(table, [])
+        if table not in self._sources or (table in self._files and not (files and all(map(os.path.isfile, files)))):
+            raise EngineError("missing source", table)
+        if table not in self._tables:
+            if files:
+                self._tables[table] = table_of_files(self._connection, table, files)
+            else:
+                frame = f"frame_{len(self._tables)}"
+                self._connection.register(frame, self._sources[table].frame)
+                self._tables[table] = Table(frame, described(self._connection, frame))
+        return self._tables[table]
+
+    def _safely(self, work: Callable[[], _T], kind: ErrorKind = "failed", table: str | None = None) -> _T:
+        """One at a time; what goes wrong is said in words that no row can change, and keeps no trace of its cause."""
+        try:
+            with self._turn:
+                return work()
+        except EngineError:
+            raise
+        except Exception as cause:
+            if self._owner_log is not None:
+                self._owner_log(cause)
+        raise EngineError(kind, table)  # outside the handler: else the cause would be its context

@@ -1,0 +1,200 @@
+"""Where rows come from: files and frames as relations, and their columns read as the types that a policy declares.
+
+A column of the declared type is taken as it is. Any other is converted as CAST would, and NULL where it does not
+convert; text formats are read as text first. Nothing here depends on a row: not the columns, their types, the dialect.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+
+import duckdb
+
+from privql.engines.duckdb.expressions import Call, Spelled, literal, name, text
+from privql.engines.duckdb.relations import Column, Names, Rows
+from privql.engines.duckdb.spelling import SPELLINGS
+from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
+from privql.engines.interface import EngineError, Source
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
+from privql.kernel.terms import Scan
+
+_LONGEST_LINE = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    relation: str
+    columns: Mapping[str, str]  # as the source names them, with the engine's types
+
+    def column(self, wanted: str) -> str | None:
+        """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""
+        if wanted in self.columns:
+            return wanted
+        alike = [column for column in self.columns if _folded(column) == _folded(wanted)]
+        return alike[0] if len(alike) == 1 else None
+
+
+def _folded(identifier: str) -> str:
+    return "".join(c.lower() if c.isascii() else c for c in identifier)
+
+
+def paths(source: Source) -> list[str]:
+    """The files there are, in an order of their own."""
+    found: set[str] = set()
+    for pattern in source.files:
+        found.update(
+            [pattern] if os.path.isfile(pattern) else filter(os.path.isfile, glob.glob(pattern, recursive=True))
+        )
+    return sorted(map(os.path.abspath, found))
+
+
+def described(connection: duckdb.DuckDBPyConnection, relation: str) -> Mapping[str, str]:
+    found = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {str(row[0]): str(row[1]) for row in found}
+
+
+def table_of_files(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -> Table:
+    listing = "[" + ", ".join(map(text, files)) + "]"
+    match _format(files):
+        case "parquet":
+            relation = f"read_parquet({listing}, union_by_name = true, hive_types_autocast = false)"
+            return Table(relation, described(connection, relation))
+        case "csv" | "tsv" as kind:
+            columns = _header(connection, table, files, "\t" if kind == "tsv" else ",")
+            return Table(_csv(listing, columns, "\\t" if kind == "tsv" else ","), dict.fromkeys(columns, "VARCHAR"))
+        case "json":
+            return Table(listing, {})
+        case _:
+            raise EngineError("unreadable source", table)
+
+
+def _format(files: list[str]) -> str:
+    kinds = {re.sub(r"\.(gz|zst)$", "", file.lower()).rpartition(".")[2] for file in files}
+    kinds = {{"pq": "parquet", "ndjson": "json", "jsonl": "json"}.get(kind, kind) for kind in kinds}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _csv(listing: str, columns: list[str], delimiter: str) -> str:
+    """Read in one fixed dialect, every field as text; a line that does not fit it is left out, and never raises."""
+    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in columns)
+    return (
+        f"read_csv({listing}, auto_detect = false, header = true, delim = '{delimiter}', quote = '\"', escape = '\"',"
+        f" columns = {{{types}}}, nullstr = '', null_padding = true, ignore_errors = true, strict_mode = false,"
+        f" max_line_size = {_LONGEST_LINE})"
+    )
+
+
+def _header(connection: duckdb.DuckDBPyConnection, table: str, files: list[str], delimiter: str) -> list[str]:
+    """The names in the first line, which must be the same in every file."""
+    headers = set()
+    for file in files:
+        first = connection.execute(
+            f"SELECT line FROM read_csv({text(file)}, auto_detect = false, header = false, delim = '\\x1f', quote = '',"
+            f" escape = '', columns = {{'line': 'VARCHAR'}}, max_line_size = {_LONGEST_LINE}, null_padding = true)"
+            " LIMIT 1"
+        ).fetchone()
+        line = str(first[0]) if first and first[0] is not None else ""
+        headers.add(tuple(next(csv.reader(io.StringIO(line.removeprefix("\ufeff")), delimiter=delimiter), [])))
+    names = headers.pop()
+    if headers or not names or len(set(map(_folded, names))) != len(names) or not all(names):
+        raise EngineError("unreadable source", table)
+    return list(names)
+
+
+def _json(listing: str, columns: Mapping[str, str]) -> str:
+    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in columns)
+    return f"read_json({listing}, columns = {{{types}}}, ignore_errors = true)"
+
+
+# ---- columns as declared
+
+
+def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
+    wanted = dict(scan.columns)
+    if scan.unit_column is not None:
+        wanted.setdefault(*scan.unit_column)
+    if not table.columns:  # JSON: whatever is asked for, as text
+        table = Table(_json(table.relation, dict.fromkeys(wanted, "")), dict.fromkeys(wanted, "VARCHAR"))
+    written: list[str] = []
+    columns: dict[str, Column] = {}
+    for column, type in scan.columns:
+        spelled = _column(scan, table, column, type)
+        fresh = names.new("c")
+        written.append(f"{spelled} AS {fresh}")
+        columns[column] = Column(Spelled(fresh, type, leaf=True, loose=spelled.loose))
+    if scan.unit_column is None:
+        return Rows(f"SELECT {', '.join(written) or '1 AS c'} FROM {table.relation}", columns)
+    unit, type = scan.unit_column
+    fresh = names.new("u")
+    written.append(f"{_settled(_column(scan, table, unit, type))} AS {fresh}")
+    sql = f"SELECT {', '.join(written)} FROM {table.relation}"
+    return Rows(f"SELECT * FROM ({sql}) WHERE {fresh} IS NOT NULL", columns, Spelled(fresh, type, leaf=True))
+
+
+def _column(scan: Scan, table: Table, column: str, type: ValueType) -> Spelled:
+    own = table.column(column)
+    if own is None:
+        raise EngineError("missing column", scan.table, column)
+    return as_declared(name(own), table.columns[own], type)
+
+
+def _settled(spelled: Spelled) -> str:
+    return f"CASE WHEN isfinite({spelled}) THEN {spelled} END" if spelled.loose else spelled.sql
+
+
+def as_declared(column: str, physical: str, type: ValueType) -> Spelled:
+    """A column of the engine's type `physical` as the declared one."""
+    stored = _stored(column, physical)
+    if stored is None:
+        return literal(None, type)
+    call = Call("cast", (stored,), type, count())
+    if stored.type == type:
+        return stored
+    try:
+        made = SPELLINGS["cast"](call)
+    except KeyError:
+        return literal(None, type)
+    return made if isinstance(made, Spelled) else Spelled(made, type)
+
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def _stored(column: str, physical: str) -> Spelled | None:
+    """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
+    call = Call("", (), TEXT, count())
+    leaf = Spelled(column, TEXT, leaf=True)
+    if physical == "BIGINT":
+        return Spelled(column, INT, leaf=True)
+    if physical in _INTEGERS:
+        return Spelled(f"CAST({column} AS BIGINT)", INT)
+    if physical in ("UBIGINT", "HUGEINT", "UHUGEINT"):
+        return Spelled(f"TRY_CAST({column} AS BIGINT)", INT)
+    if physical == "DOUBLE":
+        return Spelled(column, FLOAT, leaf=True, loose=True)
+    if physical == "FLOAT":
+        return Spelled(f"CAST({column} AS DOUBLE)", FLOAT, loose=True)
+    if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", physical):
+        return Spelled(column, decimal(int(found[1]), int(found[2])), leaf=True)
+    if physical == "BOOLEAN":
+        return Spelled(column, BOOL, leaf=True)
+    if physical == "VARCHAR":
+        return leaf
+    if physical == "UUID" or physical.startswith("ENUM("):
+        return Spelled(f"CAST({column} AS VARCHAR)", TEXT)
+    if physical == "DATE":
+        return Spelled(date_in_calendar(call, leaf), DATE)
+    if physical == "TIMESTAMP":
+        return Spelled(time_in_calendar(call, leaf), TIMESTAMP)
+    if physical in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return Spelled(time_in_calendar(call, Spelled(f"TRY_CAST({column} AS TIMESTAMP)", TIMESTAMP)), TIMESTAMP)
+    if physical == "TIMESTAMP WITH TIME ZONE":
+        return Spelled(time_in_calendar(call, Spelled(f"make_timestamp(epoch_us({column}))", TIMESTAMP)), TIMESTAMP)
+    return None

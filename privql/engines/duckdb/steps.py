@@ -1,0 +1,116 @@
+"""Spelling of `Steps`: a number in whole steps of a grid, clamped, NULL where it is none.
+
+A `Measure` says how to sum it: `summed` is the expression whose exact sum is taken, in units of `unit` steps behind the
+point (a DECIMAL is summed as it is and made whole once a group, which saves a multiplication a row).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privql.engines.duckdb.expressions import Spelled, literal
+from privql.engines.interface import EngineError
+from privql.functions.scalar.numbers import INT_MAX, INT_MIN
+from privql.kernel.scalars import INT
+from privql.kernel.terms import Steps
+
+_HUGE = 2**126
+_HALF_EXACT = 2**51  # doubles below this keep their halves
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    sql: str
+    scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale
+
+
+def measured(x: Spelled, steps: Steps) -> Measure:
+    """`x` is a leaf: the value of the steps, perhaps loose if FLOAT."""
+    match x.type.kind:
+        case "INT" if steps.grid == 1:
+            low, high = literal(max(steps.low, INT_MIN), INT), literal(min(steps.high, INT_MAX), INT)
+            if low.low <= x.low and x.high <= high.high:
+                return Measure(x.sql)
+            return Measure(_clamped(x.sql, low.sql, high.sql))
+        case "INT":
+            return Measure(_whole(f"CAST({x} AS HUGEINT)", Fraction(1), 2**63, steps))
+        case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
+            most = 10**x.type.precision - 1
+            ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
+            return Measure(_clamped(x.sql, *ends), x.type.scale)
+        case "DECIMAL":
+            digits = f"CAST(replace(CAST({x} AS VARCHAR), '.', '') AS HUGEINT)"
+            return Measure(_whole(digits, Fraction(1, 10**x.type.scale), 10**x.type.precision, steps))
+        case "FLOAT":
+            return Measure(_double(x, steps))
+        case _:
+            raise EngineError("unsupported")
+
+
+def _plain(x: Spelled, steps: Steps) -> bool:
+    """Whether a DECIMAL is clamped within its own type."""
+    most = 10**x.type.precision
+    return steps.grid == Fraction(1, 10**x.type.scale) and steps.low < most and steps.high > -most
+
+
+def _clamped(x: str, low: str, high: str) -> str:
+    """NULL takes the ELSE. `CASE` with two comparisons was the cheapest of the spellings that keep NULL."""
+    return f"CASE WHEN {x} > {high} THEN {high} WHEN {x} < {low} THEN {low} ELSE {x} END"
+
+
+def _whole(value: str, unit: Fraction, beyond: int, steps: Steps) -> str:
+    """Steps of an exact number of `unit`s, `beyond` at most: floor((2b·n + a) / 2a) where grid = a/b units."""
+    grid = steps.grid / unit
+    a, b = grid.numerator, grid.denominator
+    low, high = math.ceil(steps.low * grid), math.floor(steps.high * grid)
+    low, high = (min(max(end, -beyond - 1), beyond + 1) for end in (low, high))
+    shift = -((2 * b * low + a) // (2 * a))  # makes the dividend positive, so that `//` is the floor
+    constants = (2 * b, a + 2 * a * shift, 2 * a, shift, 2 * b * high + a + 2 * a * shift, 2 * b * low)
+    if max(map(abs, constants)) >= _HUGE:
+        raise EngineError("unsupported")
+    n = f"list_transform([{value}], lambda __n: "
+    inside = _clamped("__n", _huge(low), _huge(high))
+    floor = f"((({inside}) * {_huge(2 * b)} + {_huge(a + 2 * a * shift)}) // {_huge(2 * a)} - {_huge(shift)})"
+    return (
+        f"{n}CASE WHEN __n < {_huge(low)} THEN {literal(steps.low, INT)} WHEN __n > {_huge(high)}"
+        f" THEN {literal(steps.high, INT)} ELSE CAST({floor} AS BIGINT) END)[1]"
+    )
+
+
+def _huge(value: int) -> str:
+    return f"CAST('{value}' AS HUGEINT)"
+
+
+def _double(x: Spelled, steps: Steps) -> str:
+    """In doubles, where scaling by a power of two is exact; clamped before the cast, which so never fails."""
+    grid = steps.grid
+    if grid <= 0 or (grid.numerator & (grid.numerator - 1)) or (grid.denominator & (grid.denominator - 1)):
+        raise EngineError("unsupported")
+    if not Fraction(2) ** -1022 <= grid <= Fraction(2) ** 1023:
+        raise EngineError("unsupported")
+    low, high = f"DOUBLE '{_outward(steps.low * grid, -1)!r}'", f"DOUBLE '{_outward(steps.high * grid, 1)!r}'"
+    above, below = high, low
+    if x.loose:  # NaN is greater than all else here
+        above = f"(CASE WHEN {x} < DOUBLE 'inf' THEN {high} END)"
+        below = f"(CASE WHEN {x} > DOUBLE '-inf' THEN {low} END)"
+    inside = f"(CASE WHEN {x} > {high} THEN {above} WHEN {x} < {low} THEN {below} ELSE {x} END)"
+    scaled = f"{inside} * DOUBLE '{float(1 / grid)!r}'"
+    if max(abs(steps.low), abs(steps.high)) <= _HALF_EXACT:
+        return f"CAST(floor({scaled} + DOUBLE '0.5') AS BIGINT)"
+    whole = (
+        f"list_transform([{scaled}], lambda __y: CASE WHEN abs(__y) < DOUBLE '{float(_HALF_EXACT)!r}'"
+        f" THEN CAST(floor(__y + DOUBLE '0.5') AS BIGINT) ELSE CAST(__y AS BIGINT) END)[1]"
+    )
+    ends = literal(steps.low, INT).sql, literal(steps.high, INT).sql
+    return f"list_transform([{whole}], lambda __s: {_clamped('__s', *ends)})[1]"
+
+
+def _outward(end: Fraction, side: int) -> float:
+    """The double nearest to a bound on its outer side, or the last one there is."""
+    largest = sys.float_info.max
+    nearest = float(min(max(end, -Fraction(largest)), Fraction(largest)))
+    inside = (Fraction(nearest) - end) * side < 0
+    return math.nextafter(nearest, side * largest) if inside else nearest
