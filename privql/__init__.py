@@ -9,11 +9,12 @@ Names are loaded when they are first used, so that `import privql` costs nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # type checkers know the name; importing it from `typing` would cost more than all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from privql.diagnostics import Diagnostic as Diagnostic
     from privql.diagnostics import PrivQLError as PrivQLError
     from privql.finish.result import Release as Release

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from privql.diagnostics import Diagnostic
     from privql.finish.result import Release
     from privql.pipeline.report import FileCheck
-    from privql.session import BudgetReport
+    from privql.pipeline.purse import BudgetReport
 
 FORMATS = ("table", "json", "csv")
 

@@ -23,7 +23,6 @@ A statement ends with `;` and may take several lines.
   EXPLAIN SELECT ...;               how it would be measured, and what it would cost; free
   SHOW TABLES; SHOW BUDGET; SHOW RELEASES; DESCRIBE patients;
   SET epsilon = 0.1;                what a query without SPEND or WITHIN may spend
-  BEGIN; ... EXPLAIN; COMMIT;       several queries charged as one plan
   \\?  this help      \\q  leave (Ctrl-D)      Ctrl-C  forget the line, stop a running query"""
 
 

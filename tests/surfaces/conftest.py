@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,11 +42,26 @@ Command = Callable[..., Done]
 
 @pytest.fixture
 def hospital(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "policy.pql").write_text(POLICY, encoding="utf-8")
-    (tmp_path / "report.pql").write_text(REPORT, encoding="utf-8")
-    (tmp_path / "patients.csv").write_text("\n".join(["patient_id,age,sex,cost", *ROWS]) + "\n", encoding="utf-8")
+    furnish(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def furnish(folder: Path) -> None:
+    (folder / "policy.pql").write_text(POLICY, encoding="utf-8")
+    (folder / "report.pql").write_text(REPORT, encoding="utf-8")
+    (folder / "patients.csv").write_text("\n".join(["patient_id,age,sex,cost", *ROWS]) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def applied_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger that holds the policy; each test spends from a copy of its own."""
+    from privql.session import apply
+
+    folder = tmp_path_factory.mktemp("applied")
+    furnish(folder)
+    apply(folder / "policy.pql", folder / "ledger.db")
+    return folder / "ledger.db"
 
 
 @pytest.fixture
@@ -65,7 +81,7 @@ def privql(hospital: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 @pytest.fixture
-def applied(privql: Command) -> Command:
+def applied(privql: Command, applied_once: Path, hospital: Path) -> Command:
     """The command in a folder where the policy is already in `ledger.db`."""
-    assert privql("policy", "apply", "policy.pql").code == 0
+    shutil.copy(applied_once, hospital / "ledger.db")
     return privql

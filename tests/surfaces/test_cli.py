@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def test_a_file_is_checked_and_priced_without_spending(applied: Command) -> None
     (line,) = checked.out.splitlines()
     answer = json.loads(line)
     assert answer["ok"] is True
-    assert float(answer["cost"]["epsilon"]) == pytest.approx(0.6)
+    assert Fraction(answer["total"]["epsilon"]) == Fraction("0.6")
     assert len(answer["statements"]) == 2
     assert answer["diagnostics"] == []
     for _ in range(3):  # what is only checked can be checked for ever
@@ -39,13 +40,13 @@ def test_answers_are_one_json_object_a_line(applied: Command) -> None:
     run = applied("run", "report.pql", *ALICE, "--format", "json")
     assert run.code == 0
     counted, summed = map(json.loads, run.out.splitlines())
-    assert counted["columns"] == ["n", "mean_age"]
+    assert [column["name"] for column in counted["columns"]] == ["n", "mean_age"]
     ((n, mean),) = counted["rows"]
     assert isinstance(n, int)
     assert mean is None or 0 <= mean <= 120
     assert len(counted["halfwidth95"]) == 1
     assert len(counted["halfwidth95"][0]) == 2
-    assert float(counted["cost"]["epsilon"]) == pytest.approx(0.4)
+    assert Fraction(counted["cost"]["epsilon"]) == Fraction("0.4")
     assert counted["release_id"] != summed["release_id"]
     assert [row[0] for row in summed["rows"]][:2] == ["F", "M"]
     assert isinstance(summed["rows"][0][1], str), "DECIMAL travels as text"
@@ -99,7 +100,7 @@ def test_parameters_are_bound_from_the_command(applied: Command) -> None:
     text = ("-c", "SELECT COUNT(*) FROM patients WHERE age >= $from SPEND EPSILON $e")
     run = applied("run", *text, *ALICE, "--param", "e=0.25", "--param", "from=40", "--format", "json")
     assert run.code == 0, run.err
-    assert float(json.loads(run.out)["cost"]["epsilon"]) == 0.25
+    assert Fraction(json.loads(run.out)["cost"]["epsilon"]) == Fraction("0.25")
     unbound = applied("run", *text, *ALICE, "--param", "from=40")
     assert unbound.code == 1
     assert "$e" in unbound.err
@@ -211,9 +212,8 @@ def test_a_byte_order_mark_is_not_text(applied: Command) -> None:
     assert applied("check", "-", *ALICE, stdin=b"\xef\xbb\xbfSELECT COUNT(*) FROM patients SPEND EPSILON 0.1").code == 0
 
 
-def test_help_and_version_are_accepted(privql: Command, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_are_accepted(privql: Command) -> None:
     assert privql("--version").out.startswith("privql ")
-    with pytest.raises(SystemExit) as left:
-        privql("run", "--help")
-    assert left.value.code == 0
-    assert "--partial" in capsys.readouterr().out
+    helped = privql("run", "--help")
+    assert helped.code == 0
+    assert "--partial" in helped.out
