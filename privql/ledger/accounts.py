@@ -74,11 +74,14 @@ def _payer(
     raise OverBudget(found[0].budget.name, found[0].budget.unit, found[0].left, cost, reasons[0])
 
 
-def pay(db: sqlite3.Connection, number: int, analyst: str, paying: BudgetState, cost: Cost) -> ChargeLine:
+def pay(
+    db: sqlite3.Connection, number: int, analyst: str, spelling: str, paying: BudgetState, cost: Cost
+) -> ChargeLine:
     """Write one unit's part of a charge and add it to every total that it belongs to."""
     unit, budget = fold(paying.budget.unit), fold(paying.budget.name)
     amounts = written(cost.epsilon), written(cost.delta)
-    db.execute("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", (number, unit, budget, *amounts))
+    line = ChargeLine(spelling, paying.budget.name, cost)
+    db.execute("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", (number, line.unit, line.budget, *amounts))
     scopes = ("", "", paying.unit_spent), (budget, "", paying.spent), (budget, fold(analyst), paying.own)
     for scope, by, before in scopes:
         after = before + cost
@@ -87,7 +90,7 @@ def pay(db: sqlite3.Connection, number: int, analyst: str, paying: BudgetState, 
             " DO UPDATE SET epsilon = excluded.epsilon, delta = excluded.delta",
             (unit, scope, by, written(after.epsilon), written(after.delta)),
         )
-    return ChargeLine(unit, budget, cost)
+    return line
 
 
 def lines(db: sqlite3.Connection, number: int) -> tuple[ChargeLine, ...]:

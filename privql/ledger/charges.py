@@ -143,7 +143,8 @@ def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
         (query.identity, query.analyst, *text, now()),
     ).lastrowid
     assert number is not None
-    paid = tuple(pay(db, number, query.analyst, paying, cost) for paying, cost in found)
+    spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
+    paid = tuple(pay(db, number, query.analyst, spelled[fold(p.budget.unit)], p, cost) for p, cost in found)
     return _permit(number, ledger_id, query, paid, 0)
 
 
@@ -192,7 +193,7 @@ def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) ->
     taken = db.execute("SELECT charge FROM release_name WHERE analyst = ? AND name = ?", key).fetchone()
     number = charge_number(release)
     if taken is None:
-        db.execute("INSERT INTO release_name VALUES (?, ?, ?)", (*key, number))
+        db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
     elif taken[0] != number:
         raise LedgerError(f"you have another release named `{name}` ({release_id(taken[0])}): a release never changes")
 
@@ -204,7 +205,7 @@ def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:
 
 
 def names(db: sqlite3.Connection, analyst: str) -> tuple[str, ...]:
-    query = "SELECT name FROM release_name JOIN charge ON charge.id = charge WHERE release_name.analyst = ?"
+    query = "SELECT spelling FROM release_name JOIN charge ON charge.id = charge WHERE release_name.analyst = ?"
     rows = db.execute(query + " AND state = 'released' ORDER BY charge.id", (fold(analyst),))
     return tuple(name for (name,) in rows)
 

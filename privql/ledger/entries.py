@@ -35,7 +35,7 @@ def entry(db: sqlite3.Connection, release: str) -> Entry | None:
 
 def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
     names: dict[int, list[str]] = defaultdict(list)
-    for number, name in db.execute("SELECT charge, name FROM release_name ORDER BY analyst, name"):
+    for number, name in db.execute("SELECT charge, spelling FROM release_name ORDER BY analyst, name"):
         names[number].append(name)
     for number, analyst, query, parameters, policy, data, measurements, state, resumes, reserved, released in rows:
         paid = accounts.lines(db, number)
@@ -51,20 +51,21 @@ def verify(db: sqlite3.Connection) -> tuple[str, ...]:
     kept = {number: bytes(same) for number, same in db.execute("SELECT id, identity FROM charge")}
     for one in all_entries(db):
         policy = policies[one.policy_version]
-        costs = {line.unit: line.cost for line in one.charges}
+        costs = {fold(line.unit): line.cost for line in one.charges}
         texts = one.query, one.parameters, one.policy_version, one.data_version, one.measurements
         if kept[charge_number(one.release_id) or 0] != identity(*texts, costs):
             found.append(f"{one.release_id}: its text, version or price is not what was charged")
         if not one.charges and one.measurements != FREE:
             found.append(f"{one.release_id}: it charges nothing")
         for line in one.charges:
-            budget = policy.budgets.get(line.budget)
-            scopes = ("", ""), (line.budget, ""), (line.budget, one.analyst)
-            spending = {scope: sums[line.unit, *scope] for scope in scopes}
+            unit, name = fold(line.unit), fold(line.budget)
+            budget = policy.budgets.get(name)
+            scopes = ("", ""), (name, ""), (name, one.analyst)
+            spending = {scope: sums[unit, *scope] for scope in scopes}
             if budget is None or refusal(accounts.state(policy, budget, one.analyst, spending), line.cost):
                 found.append(f"{one.release_id}: budget `{line.budget}` could not afford it")
             for scope in scopes:
-                sums[line.unit, *scope] += line.cost
+                sums[unit, *scope] += line.cost
     rows = db.execute("SELECT unit, budget, analyst, epsilon, delta FROM total")
     totals = {(unit, name, by): Cost(read(epsilon), read(delta)) for unit, name, by, epsilon, delta in rows}
     for whose in sorted(totals.keys() | sums.keys()):

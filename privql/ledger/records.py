@@ -82,7 +82,7 @@ class Request:
 
     analyst: str
     query: str  # canonical text
-    parameters: str
+    parameters: str  # what names in the text stand for: bound values, and the ids of the releases that it reads
     policy_version: int
     charges: tuple[tuple[str, Cost], ...]  # what each unit loses
     measurements: str  # what will be measured and how: the answer is read by it, so it must not vary between runs
@@ -93,6 +93,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ChargeLine:
+    """What one unit loses by a charge (the unit named as the request names it), and the budget that pays."""
+
     unit: str
     budget: str
     cost: Cost

@@ -1,8 +1,8 @@
 """The tables of a ledger, and how values are written in them.
 
-Amounts are text, `n/d`; names are folded; times are informational and decide nothing. `total` is what has been
-charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget and analyst - kept in
-the transaction of each charge, so that admission reads a few rows however long the history is.
+Amounts are text, `n/d`; names by which rows are found are folded; times are informational and decide nothing.
+`total` is what has been charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget
+and analyst - kept in the transaction of each charge, so that admission reads a few rows however long the history is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TABLES = (
         unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
         PRIMARY KEY (unit, budget, analyst)) WITHOUT ROWID""",
     """CREATE TABLE release_name (
-        analyst TEXT NOT NULL, name TEXT NOT NULL, charge INTEGER NOT NULL REFERENCES charge,
+        analyst TEXT NOT NULL, name TEXT NOT NULL, spelling TEXT NOT NULL, charge INTEGER NOT NULL REFERENCES charge,
         PRIMARY KEY (analyst, name)) WITHOUT ROWID""",
 )
 

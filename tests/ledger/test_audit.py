@@ -81,6 +81,15 @@ def test_policies_come_back_as_they_were() -> None:
     assert made.verify() == ()
 
 
+def test_what_was_verified_is_remembered(tmp_path: Path) -> None:
+    with ledger(path=tmp_path / "l") as made:
+        assert made.verified("patients") is None
+        made.mark_verified("Patients", "one")
+        made.mark_verified("patients", "two")
+    with Ledger.open(tmp_path / "l") as made:
+        assert (made.verified("PATIENTS"), made.verified("visits")) == ("two", None)
+
+
 def test_policy_and_spending_survive_the_process(tmp_path: Path) -> None:
     with used(tmp_path / "l") as made:
         before = made.budget_report(), made.budget_report("alice"), made.history(), made.policy()

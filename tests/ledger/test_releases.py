@@ -199,8 +199,49 @@ def test_names() -> None:
     with pytest.raises(LedgerError, match="no release `r9`"):
         made.name_release("alice", "x", "r9")
     entry = made.entry("r1")
-    assert entry is not None and entry.names == ("by_month", "same", "third")
+    assert entry is not None and entry.names == ("By_Month", "same", "third")
+    assert made.release_names("ALICE") == ("By_Month", "same", "third")
+    assert made.release_names("bob") == ()  # not answered
     assert [entry.release_id for entry in made.releases("ALICE")] == ["r1", "r3"]
+    assert made.verify() == ()
+
+
+def test_a_permit_names_its_units_as_the_plan_does() -> None:
+    made = ledger(budget(1, "Research", "patient"))
+    for granted in (permit(made, ask("a", unit="PATIENT")), permit(made, ask("a", unit="Patient"))):
+        assert [(line.unit, line.budget) for line in granted.charges] == [("PATIENT", "Research")]
+    assert made.spent("patient", "research", "alice").epsilon == Fraction(1, 10)
+    assert made.verify() == ()
+
+
+def test_looking_for_an_answer_changes_nothing() -> None:
+    grants = GrantRow("research", "alice"), GrantRow("second", "bob")
+    made = ledger(budget(1), budget(1, "second"), grants=grants)
+    assert made.find(ask("a")) is None
+    granted = permit(made, ask("a"))
+    assert made.find(ask("a")) is None
+    made.release(granted, b"1")
+    assert made.find(ask("a")) == "r1"
+    assert made.find(ask("a", "0.2")) is None
+    assert made.find(ask("a", analyst="bob")) is None  # he cannot spend the budget that paid
+    assert made.history()[0].resumes == 0
+    assert made.spent("patient").epsilon == Fraction(1, 10)
+
+
+def test_a_free_answer_is_kept_for_its_analyst_alone() -> None:
+    made = ledger(budget(1))
+    kept = made.keep("alice", "Wards", "SELECT code FROM wards", b"free")
+    assert made.keep("ALICE", "wards", "SELECT code FROM wards", b"other") == kept
+    with pytest.raises(LedgerError, match="another release named"):
+        made.keep("alice", "WARDS", "SELECT name FROM wards", b"other")
+    assert made.keep("bob", "wards", "SELECT code FROM wards", b"bob's") != kept
+    assert made.release_names("alice") == ("Wards",)
+    assert made.get_release("bob", kept.release_id) is None
+    assert made.get_release("alice", kept.release_id) == kept
+    answered(made, ask("a", name="paid"), b"1")
+    with pytest.raises(LedgerError, match="another release named"):
+        made.keep("alice", "paid", "a", b"other")
+    assert made.spent("patient").epsilon == Fraction(1, 10)
     assert made.verify() == ()
 
 
