@@ -173,14 +173,17 @@ class _Emitter:
 
     def _select(self, listed: Sequence[str], below: Emitted, ids: tuple[str, ...]) -> Emitted:
         """Computed columns, with the order of the rows below."""
-        columns = ", ".join([*listed, *below.order]) or f"NULL AS {self.fresh()}"
-        return Emitted(f"SELECT {columns} FROM ({below.sql})", ids, below.order)
+        return Emitted(f"SELECT {self._some([*listed, *below.order])} FROM ({below.sql})", ids, below.order)
 
     def _scan(self, leaf: str, columns: Sequence[tuple[str, str]], ordered: bool) -> Emitted:
         listed = [f"{name} AS {quoted(id)}" for id, name in columns]
         order = (self.fresh(),) if ordered else ()
         listed += [f"{ROW} AS {row}" for row in order]
-        return Emitted(f"SELECT {', '.join(listed)} FROM {leaf}", tuple(id for id, _ in columns), order)
+        return Emitted(f"SELECT {self._some(listed)} FROM {leaf}", tuple(id for id, _ in columns), order)
+
+    def _some(self, listed: Sequence[str]) -> str:
+        """A select list, which may not be empty."""
+        return ", ".join(listed) or f"NULL AS {self.fresh()}"
 
     def _by_value(self, sql: str, ids: tuple[str, ...], ordered: bool) -> Emitted:
         """Rows that are all different, and so in order of their columns."""
@@ -233,8 +236,7 @@ class _Emitter:
             joined += " ON TRUE" if rel.on is None or rel.lateral else f" ON {self.value(rel.on)}"
         ids = (*left.ids, *right.ids)
         order = (*left.order, *right.order)
-        listed = ", ".join([*map(quoted, ids), *order]) or f"NULL AS {self.fresh()}"
-        return Emitted(f"SELECT {listed} FROM {joined}", ids, order)
+        return Emitted(f"SELECT {self._some([*map(quoted, ids), *order])} FROM {joined}", ids, order)
 
     def _combined(self, rel: Combined, ordered: bool) -> Emitted:
         ids = tuple(id for id, _ in rel.columns)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from privql.check.relations import AggregateCall, FrameBound, Grouped, Rel, WindowCall, Windowed
 from privql.functions.aggregate.public import constant_argument
-from privql.kernel.scalars import Field, Scalar
+from privql.kernel.scalars import Const, Field, Scalar
 from privql.post.calls import order_matters, parts, ranks, row_wise, skips_nulls
 from privql.post.pieces import Emitted, last, quoted, sort_key
 
@@ -123,7 +123,13 @@ def _window(emitter: Emitter, call: WindowCall, inner: Level, order: Sequence[st
 
 
 def _bound(emitter: Emitter, bound: FrameBound) -> str:
-    return bound.kind if bound.size is None else f"{emitter.value(bound.size)} {bound.kind}"
+    match bound.size:
+        case None:
+            return bound.kind
+        case Const(value=(months, days, microseconds)):
+            return f"INTERVAL '{months} months {days} days {microseconds} microseconds' {bound.kind}"
+        case size:
+            return f"{emitter.value(size)} {bound.kind}"
 
 
 class Level:
