@@ -52,7 +52,7 @@ def _farthest(a: int, b: int, scale: Fraction, miss: float) -> float:
     """How far above A/(A+B) a share can lie and still be kept; rounded up."""
     estimate, room = a / (a + b), b / (a + b)
     total = float((a + b) / scale)
-    reach = _reach_of_sum if scale < EXACT_BELOW else _reach_of_coupling
+    reach = reach_of_sum if scale < EXACT_BELOW else reach_of_coupling
     t = float(scale)
     slack = 2 * _beyond(float(a / scale)) * _beyond(float(b / scale))
 
@@ -81,7 +81,7 @@ def _beyond(x: float) -> float:
     return math.exp(-x) / 2
 
 
-def _reach_of_coupling(share: float, distance: float, scale: float) -> float:
+def reach_of_coupling(share: float, distance: float, scale: float) -> float:
     """At least P[|(1-share)·N₁ - share·N₂| >= distance·scale], by continuous noise one unit closer."""
     distance = max(distance - 1 / scale, 0.0)
     wide, narrow = max(share, 1 - share), min(share, 1 - share)
@@ -93,7 +93,7 @@ def _reach_of_coupling(share: float, distance: float, scale: float) -> float:
     return math.exp(-distance / wide) * (1 + blend / (wide + narrow))
 
 
-def _reach_of_sum(share: float, distance: float, scale: float) -> float:
+def reach_of_sum(share: float, distance: float, scale: float) -> float:
     """P[|(1-share)·N₁ - share·N₂| >= distance·scale], summed over one of the two; the tail left out is added."""
     wide, narrow = max(share, 1 - share), min(share, 1 - share)
     edge = math.ceil(SPAN * scale) + 1

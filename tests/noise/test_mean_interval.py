@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from privql.finish.intervals import EXACT_BELOW, mean_interval
+from privql.finish.intervals import EXACT_BELOW, mean_interval, reach_of_coupling, reach_of_sum
 
 TRUTHS = [Fraction(0), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 
@@ -56,20 +56,48 @@ def test_coverage_is_exact_where_noise_is_coarse(scale: Fraction, cells: tuple[i
     assert missed <= 0.05
 
 
-@pytest.mark.parametrize(("a", "b", "scale"), [(7, 5, 1), (20, 3, 2), (1, 1, 1), (12, -3, 2), (-4, -6, 3), (0, 30, 2)])
-def test_no_share_that_the_exact_test_keeps_is_left_out(a: int, b: int, scale: int) -> None:
+# In the last four cases a simple share is kept although shares right before it are not.
+@pytest.mark.parametrize(
+    ("a", "b", "scale", "confidence"),
+    [
+        (7, 5, 1, 0.95),
+        (20, 3, 2, 0.95),
+        (1, 1, 1, 0.95),
+        (12, -3, 2, 0.95),
+        (-4, -6, 3, 0.95),
+        (2, 5, 1, 0.99),
+        (12, 6, 2, 0.99),
+        (0, 10, 3, 0.95),
+        (6, 1, 3, 0.5),
+    ],
+)
+def test_no_share_that_the_exact_test_keeps_is_left_out(a: int, b: int, scale: int, confidence: float) -> None:
     """The test carried out in whole numbers, share by share, with the ties of simple fractions as they are."""
-    edge = 40 * scale
-    steps = np.arange(-edge, edge + 1)
-    weight = np.tanh(0.5 / scale) * np.exp(-np.abs(steps) / scale)
-    joint = weight[:, None] * weight[None, :]
-    low, high = mean_interval(a, b, Fraction(scale), 0.95)
+    low, high = mean_interval(a, b, Fraction(scale), confidence)
     for rows in (*range(1, 13), 97):
         for part in range(rows + 1):
             out = abs((rows - part) * max(a, 0) - part * max(b, 0))
-            noise = np.abs((rows - part) * steps[:, None] - part * steps[None, :])
-            if joint[noise >= out].sum() > 0.05 + 1e-9:
+            if exceeds(part, rows, out, scale) > 1 - confidence + 1e-9:
                 assert low <= part / rows <= high
+
+
+def exceeds(part: int, rows: int, out: int, scale: int) -> float:
+    """P[|(rows-part)·N₁ - part·N₂| >= out], pair by pair."""
+    steps = np.arange(-40 * scale, 40 * scale + 1)
+    weight = np.tanh(0.5 / scale) * np.exp(-np.abs(steps) / scale)
+    noise = np.abs((rows - part) * steps[:, None] - part * steps[None, :])
+    return float((weight[:, None] * weight[None, :])[noise >= out].sum())
+
+
+@pytest.mark.parametrize("scale", [1, 4])
+@pytest.mark.parametrize("part", [0, 1, 4, 7, 8])
+def test_chances_beyond_a_distance(part: int, scale: int) -> None:
+    """Between two whole multiples, where no tie can fall: the sum is exact, the closed form never less."""
+    for out in (0, 3, 10, 25):
+        true = exceeds(part, 8, out + 1, scale)
+        distance = (out + 0.5) / 8 / scale
+        assert reach_of_sum(part / 8, distance, float(scale)) == pytest.approx(true, abs=1e-12)
+        assert reach_of_coupling(part / 8, distance, float(scale)) >= true
 
 
 def test_the_closed_form_and_the_sum_meet() -> None:
