@@ -216,7 +216,9 @@ def empty_set(span: Span) -> GroupSet:
 def group_set(span: Span, expr: Expr) -> Grouping:
     """A set of one key is that key."""
     match expr:
-        case Row(items) if len(items) > 1:
+        case Row((item,)):
+            return GroupKey(item, span=span)
+        case Row(items):
             return GroupSet(items, span=span)
         case _:
             return GroupKey(expr, span=span)

@@ -223,13 +223,16 @@ def test_repairs_of_mutants() -> None:
 
 
 def test_each_statement_of_a_file_has_its_own_error() -> None:
-    source = Source("SELECT 1;\nSELECT a, FROM t;;\nSELECT 'a;b' AS c;\nSELECT ? ? ?;\nSELEC 1;\nBEGIN", "report.pql")
+    source = Source(
+        "SELECT 1;\nSELECT a, FROM t;;\nSELECT 'a;b' AS c;\nSELECT ? ? ?;\nSELEC 1;\nSELECT $;\nBEGIN", "report.pql"
+    )
     parsed, wrong = parse_file(source)
     assert [unparse(each.statement) for each in parsed] == ["SELECT 1", "SELECT 'a;b' AS c", "BEGIN"]
     assert [(each.code, source.position(each.span.start)[0]) for each in wrong] == [
         ("PQL0110", 2),
         ("PQL0106", 4),
         ("PQL0101", 5),
+        ("PQL0106", 6),
     ]
     assert all(each.source is source for each in wrong)
 

@@ -66,6 +66,7 @@ QUERIES = [
     ("SELECT a FROM t OFFSET 2 LIMIT 3", "SELECT a FROM t LIMIT 3 OFFSET 2"),
     ("SELECT a FROM t GROUP BY (a, b), c", "SELECT a FROM t GROUP BY a, b, c"),
     ("SELECT 1 GROUP BY GROUPING SETS ((a), (b, c), ())", "SELECT 1 GROUP BY GROUPING SETS (a, (b, c), ())"),
+    ("SELECT 1 GROUP BY GROUPING SETS (ROW(a), ROW(a, b)), ROW(c)", "SELECT 1 GROUP BY GROUPING SETS (a, (a, b)), c"),
     ("SELECT a FROM t INNER JOIN s USING (k)", "SELECT a FROM t JOIN s USING (k)"),
     ("SELECT a FROM t LEFT OUTER JOIN s ON x", "SELECT a FROM t LEFT JOIN s ON x"),
     ("SELECT a FROM t JOIN s JOIN r ON x ON y", "SELECT a FROM t JOIN (s JOIN r ON x) ON y"),
@@ -109,6 +110,8 @@ def test_set_operations_go_from_left_to_right_and_intersect_first() -> None:
     assert read("SELECT 1 UNION SELECT 2 INTERSECT SELECT 3") == ast.SetOperation("UNION", False, one, inner)
     arm = parse_query("SELECT 2 UNION SELECT 3")
     assert read("SELECT 1 UNION (SELECT 2 UNION SELECT 3)") == ast.SetOperation("UNION", False, one, arm)
+    text = unparse(ast.Query(ast.SetOperation("INTERSECT", False, union, union)))  # a tree that no text has
+    assert text == "(SELECT 1 UNION SELECT 2) INTERSECT (SELECT 1 UNION SELECT 2)"
 
 
 def test_the_clause_of_an_arm_and_of_the_whole() -> None:
@@ -136,8 +139,8 @@ def test_trees_of_the_privacy_clause() -> None:
 def test_a_policy() -> None:
     statement = parse_statement("""
         CREATE PRIVATE TABLE patients (
-          id TEXT UNIT id AS person KEY, region TEXT REFERENCES regions(code), cost DECIMAL(10,2) BETWEEN -1.5 AND 20000,
-          sex TEXT IN ('F', 'M'), KEY (id, region)
+          id TEXT UNIT id AS person KEY, region TEXT REFERENCES regions(code),
+          cost DECIMAL(10,2) BETWEEN -1.5 AND 20000, sex TEXT IN ('F', 'M'), KEY (id, region)
         ) UNIT ROW AS visit FROM 'a.parquet', 'b.parquet'
     """)
     decimal = ast.TypeName("DECIMAL", (10, 2))
