@@ -10,12 +10,12 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.duckdb import DuckDBEngine
+from privql.engines.duckdb.sources import paths
 from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.kernel.terms import Scan, Unit
@@ -46,6 +46,7 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
     catalog, found = build_catalog(source)
     accepted(catalog, found)
     bound = bindings(catalog, base, frames)
+    files = {table: fingerprint(rows) for table, rows in bound.items()}  # before the data is read: it may change after
     engine = DuckDBEngine(bound)
     try:
         found += verify(catalog, engine, source, bound)
@@ -55,10 +56,9 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
     try:
         with Ledger.create(ledger) as opened:
             version = put_policy(opened, catalog, source, base)
-            for table, rows in bound.items():
-                files = fingerprint(rows)
-                if files is not None:
-                    opened.mark_verified(table, files)
+            for table, told in files.items():
+                if told is not None:
+                    opened.mark_verified(table, told)
             return AppliedPolicy(version, tuple(found))
     except LedgerError as problem:
         raise refuse("PQL0510", str(problem), NOWHERE) from None
@@ -69,7 +69,7 @@ def fingerprint(rows: Rows) -> str | None:
     if rows.frame is not None:
         return None
     found = []
-    for path in sorted(path for pattern in rows.files for path in glob(pattern, recursive=True)):
+    for path in paths(rows):
         told = os.stat(path)
         found.append([path, told.st_size, told.st_mtime_ns])
     return json.dumps(found)

@@ -11,7 +11,7 @@ import pytest
 from privql.diagnostics import Diagnostic, PrivQLError
 from privql.engines.duckdb import DuckDBEngine
 from privql.ledger import Ledger
-from privql.pipeline.apply import apply_policy, put_policy, verify
+from privql.pipeline.apply import apply_policy, fingerprint, put_policy, verify
 from privql.pipeline.policies import bindings, catalog_from_ledger, read_policy
 from privql.policy.build import build_catalog
 from privql.policy.dummy import dummy_frame
@@ -193,6 +193,19 @@ def test_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_ledger_that_cannot_be(folder: Path) -> None:
     with pytest.raises(PrivQLError, match="PQL0510"):
         apply_policy(folder / "policy.pql", folder)
+
+
+def test_a_changed_file_is_told_from_the_verified_one(folder: Path) -> None:
+    odd = folder / "visits[1].csv"
+    odd.write_text("visit_id,patient_id\n1,ana\n")
+    (folder / "policy.pql").write_text(POLICY.replace("visits.csv", "visits[1].csv"))
+    apply_policy(folder / "policy.pql", folder / "ledger.db")
+    with Ledger.open(folder / "ledger.db") as ledger:
+        catalog, _, base = catalog_from_ledger(ledger)
+        bound = bindings(catalog, base)
+        assert {name: ledger.verified(name) for name in bound} == {name: fingerprint(bound[name]) for name in bound}
+        odd.write_text("visit_id,patient_id\n1,ana\n1,ana\n")
+        assert ledger.verified("visits") != fingerprint(bound["visits"])
 
 
 def test_a_scratch_ledger_and_a_strange_folder(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import privql
 from privql.demo import write_example
 from privql.diagnostics import Source
 from privql.pipeline.apply import apply_policy
@@ -30,7 +31,7 @@ def test_the_report_names_what_the_policy_declares(example: Path) -> None:
     catalog, _ = build_catalog(Source((example / "policy.pql").read_text()))
     parsed, wrong = parse_file(Source((example / "report.pql").read_text()))
     assert not wrong
-    assert len(parsed) == 11
+    assert len(parsed) == 12
     assert all(isinstance(each.statement, (ast.Query, ast.CreateRelease)) for each in parsed)
     assert {table.name for table in catalog.tables} == {"regions", "patients", "visits", "ward_checks"}
 
@@ -53,3 +54,10 @@ def test_the_example_is_the_same_every_time(example: Path, tmp_path: Path) -> No
     write_example(tmp_path)
     for file in example.glob("*.p*"):
         assert (tmp_path / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_the_report_is_accepted_and_paid_for(example: Path) -> None:
+    with privql.connect(policy=example / "policy.pql", analyst="alice") as session:
+        checked = session.check_file(example / "report.pql")
+        assert checked.ok, str(checked)
+        assert {cost.budget: cost.fits for cost in checked.costs} == {"research": True, "inspections": True}
