@@ -72,6 +72,8 @@ class Printer:
             self._text(str(applied))
 
     def _text(self, text: str) -> None:
+        if not text:
+            return
         if self.printed:
             self.out.write("\n")
         self.out.write(text.rstrip("\n") + "\n")

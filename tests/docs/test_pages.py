@@ -39,7 +39,9 @@ def printed(block: Block) -> tuple[tuple[Diagnostic, ...], str]:
     if block.language == "policy":
         _, found = build_catalog(Source(block.body, "policy.pql"))
         return tuple(found), "\n\n".join(map(str, found))
-    checked = session(block.options.get("as", "alice")).check_text(block.body, name="query.pql", params=dict(parameters(block)))
+    checked = session(block.options.get("as", "alice")).check_text(
+        block.body, name="query.pql", params=dict(parameters(block))
+    )
     if checked.diagnostics:
         return checked.diagnostics, "\n\n".join(map(str, checked.diagnostics))
     return (), str(checked)
