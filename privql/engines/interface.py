@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Scan, Sums
 
-Cells = npt.NDArray[Any]  # two dimensions, int64 or, where a cell needs more, object (int)
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Cells = npt.NDArray[Any]  # two dimensions, int64 or, where a cell needs more, object (int)
+else:
+    Cells = Any  # whoever only checks queries does without numpy
 
 ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "failed"]
 
@@ -67,6 +70,8 @@ class Engine(Protocol):
 
 def smallest(cells: npt.NDArray[np.object_]) -> Cells:
     """The same integers as int64 if all of them fit."""
+    import numpy as np
+
     try:
         return cells.astype(np.int64)
     except OverflowError:

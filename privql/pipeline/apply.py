@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
-from privql.engines.duckdb import DuckDBEngine
-from privql.engines.duckdb.sources import paths
 from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.kernel.terms import Scan, Unit
@@ -42,6 +40,8 @@ class AppliedPolicy:
 
 def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, object] | None = None) -> AppliedPolicy:
     """Read, verify on the data, and put in force; a PrivQLError says all that stands against it."""
+    from privql.engines.duckdb import DuckDBEngine
+
     source, base = read_policy(policy)
     catalog, found = build_catalog(source)
     accepted(catalog, found)
@@ -66,6 +66,8 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
 
 def fingerprint(rows: Rows) -> str | None:
     """When and how long the files of a table are; None for a frame. It says only whether to verify again."""
+    from privql.engines.duckdb.sources import paths
+
     if rows.frame is not None:
         return None
     found = []
