@@ -121,8 +121,9 @@ class Release:
     # ---- for people
 
     def __str__(self) -> str:
+        alone = len(self.columns) == 1
         rows = [
-            [shown(value, column.type) for value, column in zip(row, self.columns, strict=True)]
+            [shown(value, column.type, alone) for value, column in zip(row, self.columns, strict=True)]
             for row in self.rows[:MOST_ROWS]
         ]
         padding = [[None] * len(self.columns)] * (len(self.rows) - len(rows))  # counted, never shown

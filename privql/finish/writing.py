@@ -27,14 +27,14 @@ def plain(value: Value, type: ValueType) -> Any:
             return value
 
 
-def shown(value: Value, type: ValueType) -> Any:
-    """What stands in a terminal: numbers as numbers, long texts cut."""
+def shown(value: Value, type: ValueType, alone: bool = False) -> Any:
+    """What stands in a terminal: numbers as numbers, long texts cut unless they stand alone in their row."""
     match value:
         case Fraction():
             return to_decimal(value, type.scale)
         case int() if type.kind == "TIMESTAMP":
             return time_text(value, " ")
-        case str() if len(value) > LONGEST_TEXT:
+        case str() if len(value) > LONGEST_TEXT and not alone:
             return value[: LONGEST_TEXT - 1] + "…"
         case _:
             return plain(value, type)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import privql
 from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.surfaces import inputs
-from privql.surfaces.formats import FORMATS, Printer
+from privql.surfaces.formats import FAULT, FORMATS, Printer
 from privql.surfaces.inputs import WrongUsage
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception:
         if os.environ.get("PRIVQL_TRACEBACK"):
             raise
-        return _leave(
-            REJECTED, "error[PQL0901]: this is a fault in PrivQL, not in the query\n = help: nothing more was released"
-        )
+        return _leave(REJECTED, FAULT)
 
 
 def _carry_out(arguments: Sequence[str]) -> int:

@@ -11,10 +11,13 @@ if TYPE_CHECKING:
 
     from privql.diagnostics import Diagnostic
     from privql.finish.result import Release
-    from privql.pipeline.report import FileCheck
     from privql.pipeline.purse import BudgetReport
+    from privql.pipeline.report import FileCheck
 
 FORMATS = ("table", "json", "csv")
+
+# Constant, so that nothing of the data can be in it.
+FAULT = "error[PQL0901]: this is a fault in PrivQL, not in the query\n = help: nothing more was released"
 
 
 class Printer:

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from privql.diagnostics import PrivQLError
-from privql.surfaces.formats import Printer
+from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
 from privql.syntax.lexer import SEMICOLON, lex
 
@@ -73,14 +74,23 @@ class _Conversation:
             try:
                 self.answer(statement)
             except PrivQLError as rejected:
-                self.rejected = True
-                sys.stdout.flush()
-                print(f"{rejected}\n", file=sys.stderr, flush=True)
+                self.complain(str(rejected))
+            except OSError:
+                raise
+            except Exception:
+                if os.environ.get("PRIVQL_TRACEBACK"):
+                    raise
+                self.complain(FAULT)
             except KeyboardInterrupt:
                 if not isinstance(reader, Pipe):
                     print("interrupted; a charge already made stands, and asking again resumes it", file=sys.stderr)
                     continue
                 raise
+
+    def complain(self, message: str) -> None:
+        self.rejected = True
+        sys.stdout.flush()
+        print(f"{message}\n", file=sys.stderr, flush=True)
 
     def answer(self, statement: str) -> None:
         if statement.startswith("\\"):

@@ -39,6 +39,8 @@ class FakeSession:
         self.asked.append(text.strip())
         if "wrong" in text:
             raise refuse("PQL0201", "no table is named `wrong`", NOWHERE)
+        if "fault" in text:
+            raise RuntimeError("patient p0")
         if "stop" in text:
             raise KeyboardInterrupt
         return Answered(text)
@@ -90,6 +92,17 @@ def test_an_error_does_not_end_the_talk_and_is_told_at_its_end(
     assert ask() == 1
     assert session.asked == ["SELECT * FROM wrong;", "SELECT 2;"]
     assert "PQL0201" in capsys.readouterr().err
+
+
+def test_a_fault_of_our_own_tells_nothing_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session, ask = piped(monkeypatch, "SELECT fault;\nSELECT 2;")
+    assert ask() == 1
+    assert session.asked == ["SELECT fault;", "SELECT 2;"]
+    told = capsys.readouterr().err
+    assert "PQL0901" in told
+    assert "p0" not in told
 
 
 def test_an_interrupted_pipe_ends(monkeypatch: pytest.MonkeyPatch) -> None:
