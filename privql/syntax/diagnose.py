@@ -93,7 +93,7 @@ def _misspelled(here: Place) -> Diagnostic | None:
             help=f"write `'{content}'`",
             fixes=(Fix(here.span, f"'{content}'"),),
         )
-    if here.kind in _OFTEN_NAMES and here.kind_at(at + 1) != "BY" and here.reads(at, 1, ["IDENT"]):
+    if here.kind in _OFTEN_NAMES and here.kind_at(at + 1) != "BY" and here.reads(at, 1, ["QUOTED"]):
         quoted = f'"{here.text[here.span.start : here.span.end]}"'
         return _replace(
             here, at, f"{here.shown(at)} is a word of the language", quoted, f"as a name, quote it: `{quoted}`"
