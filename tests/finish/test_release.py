@@ -91,7 +91,7 @@ def test_it_prints_as_a_table_with_its_errors_and_its_price() -> None:
 
 def test_a_program_reads_json() -> None:
     answer = json.loads(json.dumps(released().to_json(), allow_nan=False))
-    assert answer["columns"][2] == {"name": "c3", "type": "DECIMAL(38,2)", "label": "RELEASED"}
+    assert answer["columns"][2] == {"name": "c3", "type": "DECIMAL(38,2)", "label": "Released"}
     assert answer["rows"][1] == ["N", 412, "12345.67", 45.0]
     assert answer["halfwidth95"][1][:3] == [None, REACH, pytest.approx(REACH / 100)]
     assert answer["halfwidth95"][2] == [None, REACH, pytest.approx(REACH / 100), None]
