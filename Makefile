@@ -7,12 +7,14 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types contract golden grammar bench clean
+.PHONY: help demo test soak check lint types contract wheel golden grammar bench clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
 	@echo 'make test     every test (TESTS=tests/docs for some)'
+	@echo 'make soak     the same, as long as they can take: hours'
 	@echo 'make check    lint, types, import contract and tests'
+	@echo 'make wheel    the package, built and tried'
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
 	@echo 'make grammar  rebuild the parse table from grammar/privql.lark'
 	@echo 'make bench    the benchmarks'
@@ -22,6 +24,7 @@ $(VENV)/.ready: pyproject.toml
 	@test -n '$(PYTHON)' || { echo 'PrivQL needs Python 3.11 or newer; say which with `make PYTHON=...`' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]'
+	@$(BIN)/python -m compileall -q privql
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
@@ -34,6 +37,9 @@ demo: $(VENV)/.ready
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto $(TESTS)
 
+soak: $(VENV)/.ready
+	PRIVQL_SOAK=1 $(BIN)/python -m pytest -n auto $(TESTS)
+
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,6 +51,14 @@ contract: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
 check: lint types contract test
+
+# Built, and run from within its zip: what is shipped holds all that it needs.
+wheel: $(VENV)/.ready-dev
+	@rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w build/wheel .
+	@cd build/wheel && PYTHONPATH=$$(echo privql-*.whl) ../../$(BIN)/python -c \
+		'import privql; from privql.__main__ import main; assert ".whl" in privql.__file__; raise SystemExit(main(["demo"]))' \
+		> demo.txt && echo 'the wheel runs'
 
 golden: $(VENV)/.ready
 	PRIVQL_GOLDEN=1 $(BIN)/python -m pytest -n 0 tests
