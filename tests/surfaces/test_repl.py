@@ -134,3 +134,26 @@ def test_completion_offers_names_before_words() -> None:
     session: Any = type("Named", (), {"names": lambda self: ["patients", "Groups"]})()
     offered = [each.text for each in _Words(session).get_completions(Document("SELECT gro"), CompleteEvent())]
     assert offered[:2] == ["Groups", "group"]
+
+
+def test_a_terminal_reads_lines_until_a_statement_is_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from privql.surfaces.terminal import Terminal
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    session: Any = type("Named", (), {"names": lambda self: []})()
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        terminal = Terminal(session, whole)
+        keys.send_text("SELECT 1\rFROM t;\r")
+        assert terminal.line() == "SELECT 1\nFROM t;\n"
+        keys.send_text("SELECT forgotten\x03")
+        with pytest.raises(KeyboardInterrupt):
+            terminal.line()
+        keys.send_text("\\q\r")
+        assert terminal.line() == "\\q\n"
+        keys.send_text("\x04")
+        with pytest.raises(EOFError):
+            terminal.line()
