@@ -16,7 +16,7 @@ from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
 from privql.domains.types import value_type
-from privql.functions.scalar import infer, resolve, resolve_cast, signatures
+from privql.functions.scalar import evaluate, infer, resolve, resolve_cast, signatures
 from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, Field, Value, ValueType
 from privql.policy.catalog import fold
 from privql.syntax import ast, unparse
@@ -124,9 +124,12 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
             why=f"`{shown}` takes {signatures(op)}",
             help="cast an argument, `CAST(x AS …)`, or correct it",
         )
-    cast = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
-    domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in cast))
-    return Typed(Apply(resolved.op, tuple(a.term for a in cast), resolved.result), domain, span)
+    taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
+    if all(a.constant for a in taken):
+        known = tuple(a.term.value for a in taken if isinstance(a.term, Const))
+        return const(evaluate(resolved.op, resolved.arg_types, resolved.result, known), resolved.result, span)
+    domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in taken))
+    return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span)
 
 
 def coerce(value: Typed, type: ValueType) -> Typed:
@@ -137,8 +140,14 @@ def coerce(value: Typed, type: ValueType) -> Typed:
         return Typed(Const(None, type), value.domain, value.span, free=value.free)
     if value.text is not None:
         return constants.literal(value.text, type, value.span)
+    return cast(value, type, value.span)
+
+
+def cast(value: Typed, type: ValueType, span: Span) -> Typed:
+    if isinstance(value.term, Const):
+        return const(evaluate("cast", (value.type,), type, (value.term.value,)), type, span)
     domain = infer("cast", (value.type,), type, (value.domain,))
-    return Typed(Apply("cast", (value.term,), type), domain, value.span)
+    return Typed(Apply("cast", (value.term,), type), domain, span)
 
 
 _SAME_TYPED = frozenset(
@@ -364,8 +373,7 @@ def _cast(node: ast.Cast, place: Place) -> Typed:
         raise refuse(
             "PQL0301", f"{operand.type} cannot be cast", node.span, help="cast a number, text, date or truth value"
         )
-    domain = infer("cast", (operand.type,), type, (operand.domain,))
-    return Typed(Apply("cast", (operand.term,), type), domain, node.span)
+    return cast(operand, type, node.span)
 
 
 def _subquery(

@@ -1,0 +1,128 @@
+"""Every database of up to three rows over a hostile domain, against every neighbour, before any noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from privql.kernel.measure import Measured
+from privql.kernel.terms import Scan, Sums, cells
+from tests import reference
+from tests.soundness.world import HOSTILE, KINDS, Kind, Row, random_row, read
+
+SALT = b"neighbours"
+Cells = list[list[int]]
+Bag = tuple[Row, ...]  # the rows of one unit
+
+
+@dataclass(frozen=True)
+class Move:
+    """How far one contribution's sums are apart between two neighbours."""
+
+    l1: int
+    l2_squared: int
+
+
+def scanned(sums: Sums) -> Scan:
+    at = sums.input
+    while not isinstance(at, Scan):
+        at = at.input
+    return at
+
+
+def extremes(measured: Measured, choice: random.Random) -> list[Row]:
+    """Rows that move a sum as far as any: from some random ones, and from each other, a column at a time."""
+    sums = measured.term
+    kind = KINDS[scanned(sums).table]
+    columns = [name for name, _ in scanned(sums).columns if name in HOSTILE]
+    seen = [(row, answer(sums, ((row,),), kind)) for row in (random_row(choice) for _ in range(150))]
+    out = [row for row, _ in seen[:2]]
+    for at in range(sums.width):
+        reaching: list[tuple[Row, Cells]] = []  # rows that reach this cell at all
+        for sign in (1, -1):
+
+            def moved(cells: Cells, at: int = at, sign: int = sign) -> int:
+                return sign * sum(group[at] for group in cells)
+
+            starts = [max(seen, key=lambda found: moved(found[1])), *reaching]
+            best = max((_climbed(row, cells, sums, columns, moved) for row, cells in starts), key=lambda f: moved(f[1]))
+            reaching.append(best)
+            seen.append(best)
+            out += [best[0], *_elsewhere(sums, best[0], kind, columns)]
+    return [row for n, row in enumerate(out) if row not in out[:n]]
+
+
+def _climbed(
+    row: Row, cells: Cells, sums: Sums, columns: Sequence[str], moved: Callable[[Cells], int]
+) -> tuple[Row, Cells]:
+    """A row from which no single column leads further."""
+    kind = KINDS[scanned(sums).table]
+    for name in (*columns, *columns):
+        for value in HOSTILE[name]:
+            other = {**row, name: read(value)}
+            there = answer(sums, ((other,),), kind)
+            if moved(there) > moved(cells):
+                row, cells = other, there
+    return row, cells
+
+
+def _elsewhere(sums: Sums, row: Row, kind: Kind, columns: Sequence[str]) -> list[Row]:
+    """The same contribution in another group, if one changed column makes it so."""
+    if sums.groups == 1:
+        return []
+    here = answer(sums, ((row,),), kind)
+    for name in columns:
+        for value in HOSTILE[name]:
+            other = {**row, name: read(value)}
+            there = answer(sums, ((other,),), kind)
+            if there != here and sorted(there) == sorted(here):
+                return [other]
+    return []
+
+
+def answer(sums: Sums, units: Sequence[Bag], kind: Kind) -> Cells:
+    rows = [{**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag]
+    if kind.has_id:  # nobody's rows may change nothing
+        rows += [{**row, "id": None} for bag in units[:1] for row in bag]
+    return reference.run(sums, {kind.table: rows}, SALT)
+
+
+def apart(measured: Measured, one: Cells, other: Cells) -> list[Move]:
+    """For each contribution, over all groups."""
+    out, at = [], 0
+    for contribution in measured.term.contributions:
+        width = cells(contribution)
+        moves = [
+            x - y
+            for a, b in zip(one, other, strict=True)
+            for x, y in zip(a[at : at + width], b[at : at + width], strict=True)
+        ]
+        out.append(Move(sum(map(abs, moves)), sum(m * m for m in moves)))
+        at += width
+    return out
+
+
+def bags(rows: Sequence[Row], kind: Kind, choice: random.Random) -> list[Bag]:
+    """What one unit may own; where rows are bounded by truncation, also some that own more than may stay."""
+    alone: list[Bag] = [(row,) for row in rows]
+    if kind.rows_per_unit == 1:
+        return alone
+    over = list(combinations_with_replacement(rows, kind.rows_per_unit + 1))
+    return [*alone, *combinations_with_replacement(rows, 2), *choice.sample(over, min(len(over), 12))]
+
+
+def moves(measured: Measured, choice: random.Random) -> Iterator[list[Move]]:
+    """One unit more (or one changed), beside nobody, beside one other unit, and beside two."""
+    kind = KINDS[scanned(measured.term).table]
+    sums = measured.term
+    own = bags(extremes(measured, choice), kind, choice)
+    pairs = list(combinations_with_replacement(own, 2))
+    few = choice.sample(pairs, min(len(pairs), 6 if kind.rows_per_unit == 1 else 1))
+    others: list[tuple[Bag, ...]] = [(), *((bag,) for bag in choice.sample(own, min(len(own), 4))), *few]
+    for beside in others if not kind.change_one else others[:3]:
+        answers = [answer(sums, beside, kind), *(answer(sums, (*beside, bag), kind) for bag in own)]
+        for one in answers:
+            for other in answers if kind.change_one else answers[:1]:
+                yield apart(measured, one, other)
