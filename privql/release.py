@@ -17,7 +17,7 @@ from privql.engines.interface import Engine
 from privql.kernel.measure import Measured
 from privql.kernel.terms import cells
 from privql.ledger import Permit
-from privql.noise import discrete_laplace
+from privql.noise.laplace import discrete_laplace
 
 
 class Unpaid(Exception):

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+import getpass
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
-from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
-from privql.kernel.cost import amount_text
-from privql.kernel.scalars import Value
-from privql.ledger import Ledger, LedgerError
+from privql.diagnostics import PrivQLError, Source, Span, refuse
+from privql.ledger import Ledger, LedgerError, StoredRelease
 from privql.pipeline.check import check_statement, check_text
-from privql.pipeline.report import BudgetCost, FileCheck, Price, StatementCheck, price
-from privql.plan.amounts import ZERO, Amount
+from privql.pipeline.places import Places
+from privql.pipeline.purse import BudgetReport, Purse
+from privql.pipeline.report import FileCheck, StatementCheck
 from privql.policy.catalog import Catalog, fold
 from privql.syntax import ast
 
 if TYPE_CHECKING:
     from privql.finish.result import Release
-    from privql.finish.table import Table
+    from privql.pipeline.apply import AppliedPolicy
     from privql.pipeline.run import Desk
-    from privql.post.run import PostProcessor
 
 Params = Mapping[str, object] | None
 
@@ -41,14 +39,11 @@ class Session:
         analyst: str,
         frames: Mapping[str, object],
         dummy: bool,
-        verified: bool,
     ) -> None:
-        self._ledger, self._catalog, self._base, self._analyst = ledger, catalog, base, analyst
-        self._frames, self._dummy, self._verified = frames, dummy, verified
+        self._ledger, self._catalog, self._analyst, self._dummy = ledger, catalog, analyst, dummy
+        self._places = Places(catalog, base, frames, dummy, ledger)
         self._version = ledger.policy().version
         self._settings = Settings()
-        self._engine: Any = None
-        self._post: PostProcessor | None = None
 
     # ---- checking: no private row is read
 
@@ -57,14 +52,14 @@ class Session:
         one = self._one(text, {**(params or {}), **named})
         if not one.ok:
             return one
-        over = self._affordable((one,))[1]
+        over = self._purse().price((one,))[1]
         return replace(one, diagnostics=(*one.diagnostics, *over))
 
     def check_text(self, text: str, *, name: str = "<query>", params: Params = None) -> FileCheck:
         """Every statement of a text, each against what the ones before it promise."""
         source = Source(text, name)
         checks = tuple(self._looked_up(one) for one, _ in check_text(source, self._env(params or {})))
-        costs, over = self._affordable(checks)
+        costs, over = self._purse().price(checks)
         return FileCheck(source, checks, costs, over)
 
     def check_file(self, path: str | os.PathLike[str], params: Params = None) -> FileCheck:
@@ -110,7 +105,7 @@ class Session:
     # ---- what is left
 
     def budget(self) -> BudgetReport:
-        return BudgetReport(tuple(_line(state) for state in self._ledger.budget_report(self._analyst)))
+        return BudgetReport(self._ledger.budget_report(self._analyst))
 
     def names(self) -> tuple[str, ...]:
         """Every table, view, column and release that a query may name."""
@@ -124,10 +119,7 @@ class Session:
         return self._catalog
 
     def close(self) -> None:
-        for part in (self._engine, self._post):
-            if part is not None:
-                part.close()
-        self._engine = self._post = None
+        self._places.close()
         self._ledger.close()
 
     def __enter__(self) -> Session:
@@ -141,19 +133,18 @@ class Session:
     # ---- inside
 
     def _env(self, params: Mapping[str, object]) -> Env:
-        defaults: dict[str, Fraction] = {}
-        for unit in self._catalog.units:
-            for state in self._usable(unit.name)[:1]:
-                if state.budget.default_epsilon is not None:
-                    defaults[unit.name] = state.budget.default_epsilon
+        defaults = {unit.name: self._purse().default_epsilon(unit.name) for unit in self._catalog.units}
         return Env(
             self._catalog,
             dict(params),
             _Releases(self._ledger, self._analyst, self._releases()),
             self._settings,
-            _Public(self),
-            defaults,
+            self._places,
+            {unit: epsilon for unit, epsilon in defaults.items() if epsilon is not None},
         )
+
+    def _purse(self) -> Purse:
+        return Purse(self._ledger, self._analyst, self._settings.budget)
 
     def _one(self, text: str, params: Mapping[str, object]) -> StatementCheck:
         source = Source(text)
@@ -165,7 +156,7 @@ class Session:
             raise PrivQLError(broken)
         what = "there is no statement here" if not checks else f"there are {len(checks)} statements here"
         span = checks[1].span if checks else Span(0, 0)
-        raise refuse("PQL0107", what, span, help="give one, or use run_text for several").in_source(source)
+        raise refuse("PQL0113", what, span, help="give one, or use run_text for several").in_source(source)
 
     def _looked_up(self, check: StatementCheck) -> StatementCheck:
         """Whether the ledger has this answer already: then it costs nothing."""
@@ -176,8 +167,9 @@ class Session:
         from privql.pipeline.request import request_for
 
         try:
-            found = self._ledger.find(request_for(check, self._analyst, self._version))
-        except LedgerError:
+            request = request_for(check, self._analyst, self._version, lambda name: self._stored(name).release_id)
+            found = self._ledger.find(request)
+        except (LedgerError, KeyError):  # KeyError: it reads a release that an earlier line has yet to make
             return check
         return replace(check, replay=found is not None)
 
@@ -195,77 +187,6 @@ class Session:
             case _:
                 return told(check, self._catalog, self.budget(), self._releases())
 
-    def _affordable(self, checks: Sequence[StatementCheck]) -> tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]:
-        """What the text takes from each budget, and the first statement that a budget cannot carry."""
-        totals: dict[str, Amount] = {}
-        over: list[Diagnostic] = []
-        broken: set[str] = set()
-        for check in checks:
-            for unit, epsilon in check.by_unit.items():
-                totals[unit] = totals.get(unit, ZERO) + epsilon
-                if unit in broken or not totals[unit].known or not check.ok:
-                    continue
-                problem = self._unpayable(unit, epsilon.constant, totals[unit].constant, check)
-                if problem is not None:
-                    broken.add(unit)
-                    over.append(problem.in_source(check.source))
-        costs = []
-        for unit, total in totals.items():
-            state = self._paying(unit, total)
-            after = None if state is None else Amount(state.left.epsilon) - total
-            left: Fraction | Amount | None = after
-            if after is not None and after.known:
-                left = after.constant
-            fits = (
-                unit not in broken and state is not None and (after is None or not after.known or after.constant >= 0)
-            )
-            costs.append(BudgetCost(state.budget.name if state else None, unit, price(total), fits, left))
-        return tuple(costs), tuple(over)
-
-    def _usable(self, unit: str) -> list[Any]:
-        """The budgets that could pay for a unit; only the chosen one, where SET budget chose."""
-        states = self._ledger.budgets_for(self._analyst, unit)
-        chosen = self._settings.budget
-        mine = [s for s in states if chosen is not None and fold(s.budget.name) == fold(chosen)]
-        return mine or states
-
-    def _paying(self, unit: str, total: Amount) -> Any:
-        states = self._usable(unit)
-        able = [s for s in states if not total.known or s.left.epsilon >= total.constant]
-        return next(iter(able or states), None)
-
-    def _unpayable(self, unit: str, epsilon: Fraction, total: Fraction, check: StatementCheck) -> Diagnostic | None:
-        states = self._usable(unit)
-        if not states:
-            return Diagnostic(
-                "PQL0505",
-                f"no budget for {unit} is open to `{self._analyst}`",
-                check.span,
-                help="ask the owner: `CREATE BUDGET … FOR UNIT …`, `GRANT … TO …`",
-            )
-        state = self._paying(unit, Amount(total))
-        cap = state.budget.max_epsilon
-        if cap is not None and epsilon > cap:
-            return Diagnostic(
-                "PQL0504",
-                f"one query may spend at most ε = {amount_text(cap)} of `{state.budget.name}`",
-                check.span,
-                why=f"this one costs ε = {amount_text(epsilon)}",
-                help=f"write SPEND EPSILON {amount_text(cap)}, or split the query",
-            )
-        if total > state.left.epsilon:
-            return Diagnostic(
-                "PQL0502",
-                f"`{state.budget.name}` cannot pay for this",
-                check.span,
-                why=f"it costs ε = {amount_text(epsilon)}, together with what comes before it ε = {amount_text(total)}, "
-                f"and ε = {amount_text(state.left.epsilon)} is left"
-                if total != epsilon
-                else f"it costs ε = {amount_text(epsilon)}, and ε = {amount_text(state.left.epsilon)} is left",
-                help="spend less, use answers released before (`SHOW RELEASES`), or ask the owner for more budget",
-            )
-        return None
-
     def _releases(self) -> dict[str, str]:
         """Named releases of this analyst: folded name to name."""
         out: dict[str, str] = {}
@@ -276,94 +197,10 @@ class Session:
     def _desk(self) -> Desk:
         from privql.pipeline.run import Desk
 
-        return Desk(
-            self._ledger,
-            self._analyst,
-            self._version,
-            self._private_engine,
-            self._post_processor,
-            self._released,
-            self._dummy,
-        )
+        return Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy)
 
-    def _released(self, name: str) -> Table:
-        return _Releases(self._ledger, self._analyst, self._releases()).release(fold(name)).table
-
-    def _private_engine(self, tables: Sequence[str]) -> Any:
-        from privql.pipeline.places import private_engine
-
-        if self._engine is None:
-            self._engine = private_engine(self._catalog, self._base, self._frames, self._dummy, self._verified)
-        return self._engine
-
-    def _post_processor(self) -> PostProcessor:
-        if self._post is None:
-            from privql.pipeline.places import post_processor
-
-            self._post = post_processor(self._catalog, self._base, self._frames)
-        return self._post
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetLine:
-    budget: str
-    unit: str
-    spent: Fraction
-    own: Fraction
-    left: Fraction
-    total: Fraction
-    max_epsilon: Fraction | None
-    default_epsilon: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
-    """Spent and left, a line a budget."""
-
-    budgets: tuple[BudgetLine, ...]
-
-    def line(self) -> str:
-        return "; ".join(f"{one.budget}: ε = {amount_text(one.left)} left" for one in self.budgets)
-
-    def __str__(self) -> str:
-        if not self.budgets:
-            return "no budget is open to you"
-        return "\n".join(
-            f"{one.budget} ({one.unit}): ε = {amount_text(one.left)} left of {amount_text(one.total)}, "
-            f"{amount_text(one.spent)} spent, {amount_text(one.own)} by you"
-            for one in self.budgets
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "budgets": [
-                {
-                    "budget": one.budget,
-                    "unit": one.unit,
-                    "epsilon": str(one.total),
-                    "spent": str(one.spent),
-                    "spent_by_you": str(one.own),
-                    "left": str(one.left),
-                    "max_per_query": str(one.max_epsilon) if one.max_epsilon is not None else None,
-                    "default": str(one.default_epsilon) if one.default_epsilon is not None else None,
-                }
-                for one in self.budgets
-            ]
-        }
-
-
-def _line(state: Any) -> BudgetLine:
-    budget = state.budget
-    return BudgetLine(
-        budget.name,
-        budget.unit,
-        state.spent.epsilon,
-        state.own.epsilon,
-        state.left.epsilon,
-        budget.epsilon,
-        budget.max_epsilon,
-        budget.default_epsilon,
-    )
+    def _stored(self, name: str) -> StoredRelease:
+        return _Releases(self._ledger, self._analyst, self._releases()).stored(fold(name))
 
 
 class _Releases(Mapping[str, ReleaseSchema]):
@@ -372,16 +209,16 @@ class _Releases(Mapping[str, ReleaseSchema]):
     def __init__(self, ledger: Ledger, analyst: str, names: Mapping[str, str]) -> None:
         self._ledger, self._analyst, self._names = ledger, analyst, names
 
-    def release(self, name: str) -> Release:
-        from privql.finish.result import Release
-
-        stored = self._ledger.release_named(self._analyst, self._names[name])
-        if stored is None:
+    def stored(self, name: str) -> StoredRelease:
+        found = self._ledger.release_named(self._analyst, self._names[name])
+        if found is None:
             raise KeyError(name)
-        return Release.from_bytes(stored.answer)
+        return found
 
     def __getitem__(self, name: str) -> ReleaseSchema:
-        release = self.release(name)
+        from privql.finish.result import Release
+
+        release = Release.from_bytes(self.stored(name).answer)
         return ReleaseSchema(self._names[name], tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns))
 
     def __iter__(self) -> Iterator[str]:
@@ -389,23 +226,6 @@ class _Releases(Mapping[str, ReleaseSchema]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-@dataclass(frozen=True, slots=True)
-class _Public:
-    """Domains that public tables declare."""
-
-    session: Session
-
-    def column(self, table: str, column: str) -> tuple[Value, ...] | None:
-        from privql.pipeline.places import public_values
-
-        return public_values(self.session._post_processor(), table, column)
-
-    def query(self, query: ast.Query) -> tuple[Value, ...] | None:
-        from privql.pipeline.places import query_values
-
-        return query_values(self.session._post_processor(), query, self.session.catalog)
 
 
 def _accepted(check: StatementCheck) -> StatementCheck:
@@ -420,9 +240,53 @@ def _read(path: str | os.PathLike[str]) -> str:
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise refuse(
-            "PQL0108", f"cannot read `{os.fspath(path)}`: {reason}", Span(0, 0), help="give a file of queries"
+            "PQL0511", f"cannot read `{os.fspath(path)}`: {reason}", Span(0, 0), help="give a file of queries"
         ) from None
 
 
-Data = Literal["dummy"] | None
-__all__ = ["BudgetReport", "FileCheck", "Price", "Session", "StatementCheck"]
+def connect(
+    ledger: str | os.PathLike[str] | None = None,
+    *,
+    policy: str | os.PathLike[str] | None = None,
+    analyst: str | None = None,
+    frames: Mapping[str, object] | None = None,
+    data: Literal["dummy"] | None = None,
+) -> Session:
+    """A session on the policy that a ledger holds; or, with `policy`, on a scratch ledger that ends with it.
+
+    `data="dummy"` answers from rows invented from the policy alone, on a scratch ledger: nothing is spent.
+    """
+    from privql.pipeline.places import scratch
+    from privql.pipeline.policies import catalog_from_ledger
+
+    who = analyst if analyst is not None else getpass.getuser()
+    if data not in (None, "dummy"):
+        raise refuse("PQL0511", 'data is "dummy" or left out', Span(0, 0), help='write connect(…, data="dummy")')
+    if policy is not None:
+        if ledger is not None and os.fspath(ledger) != ":memory:":
+            raise refuse(
+                "PQL0511",
+                "a policy is put into a ledger by its owner",
+                Span(0, 0),
+                help="run `privql policy apply POLICY --ledger LEDGER`, then connect to the ledger alone",
+            )
+        opened, catalog, base = scratch(policy)
+    else:
+        try:
+            opened = Ledger.open(ledger if ledger is not None else "ledger.db")
+            catalog, source, base = catalog_from_ledger(opened)
+        except LedgerError as problem:
+            raise refuse("PQL0510", str(problem), Span(0, 0)) from None
+        if data == "dummy":
+            opened.close()
+            opened, catalog, base = scratch(source, base)
+    return Session(opened, catalog, base, who, frames or {}, data == "dummy")
+
+
+def apply(
+    policy: str | os.PathLike[str], ledger: str | os.PathLike[str], frames: Mapping[str, object] | None = None
+) -> AppliedPolicy:
+    """The owner's: verify a policy on the data and put it in force in a ledger, which this creates if need be."""
+    from privql.pipeline.apply import apply_policy
+
+    return apply_policy(os.fspath(policy), os.fspath(ledger), frames)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from privql.check.relations import CheckedQuery, PublicScan, Rel
+from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.kernel.cost import Cost
 from privql.ledger import Request
 from privql.pipeline.report import StatementCheck, certificate
 from privql.syntax import ast, unparse
 
+Released = Callable[[str], str]  # from a named release to its identifier
 
-def request_for(check: StatementCheck, analyst: str, policy_version: int) -> Request:
-    """The query as the ledger knows it: the same text, parameters, measurements and versions are the same query."""
+
+def request_for(check: StatementCheck, analyst: str, policy_version: int, released: Released) -> Request:
+    """The query as the ledger knows it: the same text, inputs, measurements and versions are the same query."""
     assert check.plan is not None
-    params = {name: _written(check.env.params.get(name)) for name in sorted(check.params)}
     return Request(
         analyst=analyst,
         query=canonical(check),
-        parameters=json.dumps(params),
+        parameters=inputs(check, released),
         policy_version=policy_version,
         charges=tuple((unit, Cost(epsilon.constant)) for unit, epsilon in check.plan.by_unit.items()),
         measurements=json.dumps(certificate(check.plan)),
@@ -36,6 +37,21 @@ def canonical(check: StatementCheck) -> str:
         return columns + unparse(node.query)
     assert node is not None
     return unparse(node)
+
+
+def inputs(check: StatementCheck, released: Released) -> str:
+    """What the text names and does not say: the values of its parameters, and which releases its names mean.
+
+    Two analysts may each have a release `r`; a query that reads `r` is another query for each of them.
+    """
+    assert check.query is not None
+    named = sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
+    return json.dumps(
+        {
+            "parameters": {name: _written(check.env.params.get(name)) for name in sorted(check.params)},
+            "releases": {name: released(name) for name in named},
+        }
+    )
 
 
 def _written(value: object) -> str:

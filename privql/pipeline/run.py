@@ -6,31 +6,28 @@ the same again resumes it. What goes wrong in an engine becomes one constant dia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.engines.interface import Engine, EngineError
+from privql.engines.interface import EngineError
 from privql.finish.cells import finish_block
-from privql.finish.origins import thread
+from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
 from privql.finish.recipe import Recipe
 from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
+from privql.kernel.scalars import INT, ValueType
 from privql.kernel.terms import Relation, Scan, cells
-from privql.ledger import Ledger, LedgerError, OverBudget, Replay
+from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
+from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
-from privql.pipeline.request import canonical, leaves, request_for, roots
+from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
 from privql.plan.program import BlockPlan
 from privql.release import release
-
-
-class Post(Protocol):
-    def run(self, query: CheckedQuery, blocks: Sequence[Table], released: Mapping[str, Table]) -> Table: ...
 
 
 @dataclass(frozen=True)
@@ -40,10 +37,12 @@ class Desk:
     ledger: Ledger
     analyst: str
     policy_version: int
-    engine: Callable[[Sequence[str]], Engine]  # for these private tables
-    post: Callable[[], Post]
-    released: Callable[[str], Table]
+    places: Places
+    released: Callable[[str], StoredRelease]  # by name
     dummy: bool = False
+
+    def release_id(self, name: str) -> str:
+        return self.released(name).release_id
 
 
 def run(check: StatementCheck, desk: Desk) -> Release:
@@ -76,7 +75,8 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
     answer = present(check.query, (), _answer(check.query, (), desk), cost=Cost(), dummy=_invented(check.query, desk))
     if check.name is None:
         return answer
-    stored = desk.ledger.keep(desk.analyst, check.name, canonical(check), answer.to_bytes())
+    text = f"{canonical(check)} {inputs(check, desk.release_id)}"
+    stored = desk.ledger.keep(desk.analyst, check.name, text, answer.to_bytes())
     return Release.from_bytes(stored.answer)
 
 
@@ -84,9 +84,9 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     assert check.query is not None and check.plan is not None
     plans = check.plan.blocks
     tables = tuple(dict.fromkeys(block.block.table for block in plans))
-    engine = desk.engine(tables)
+    engine = desk.places.engine(tables)
     engine.preflight([scanned(one.measured.term.input) for one in plans if one.measured is not None])
-    request = request_for(check, desk.analyst, desk.policy_version)
+    request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
         return _replayed(granted)
@@ -94,11 +94,12 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     noisy = release(granted, measured, engine)
     recipes = [recipes_of(one) for one in plans]
     blocks = tuple(finish_block(one.block, r, c) for one, r, c in zip(plans, recipes, noisy, strict=True))
-    query = thread(check.query, threaded_ids(check.query, recipes))
+    ids = threaded_ids(check.query, recipes)
+    query = thread(check.query, ids)
     made = present(
         check.query,
         [MeasuredBlock(r, c) for r, c in zip(recipes, noisy, strict=True)],
-        _answer(query, blocks, desk),
+        _answer(query, blocks, desk, [(row_id(id), INT) for id in ids]),
         cost=Cost(check.plan.epsilon.constant, Fraction(0)),
         release_id=granted.release_id,
         certificate=certificate(check.plan),
@@ -128,9 +129,18 @@ def scanned(relation: Relation) -> Scan:
     return relation
 
 
-def _answer(query: CheckedQuery, blocks: Sequence[Table], desk: Desk) -> Table:
-    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
-    return desk.post().run(query, blocks, {name: desk.released(name) for name in sorted(names)})
+def _answer(
+    query: CheckedQuery, blocks: Sequence[Table], desk: Desk, extra: Sequence[tuple[str, ValueType]] = ()
+) -> Table:
+    """The SQL above the blocks, over what is released, public or invented."""
+    at = leaves(roots(query))
+    released = {
+        leaf.release: Release.from_bytes(desk.released(leaf.release).answer).table
+        for leaf in at
+        if isinstance(leaf, ReleasedScan)
+    }
+    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
+    return desk.places.post().run(query, blocks, released, dummies, extra)
 
 
 def _invented(query: CheckedQuery, desk: Desk) -> bool:

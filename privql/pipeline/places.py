@@ -1,0 +1,149 @@
+"""Where rows come from: the engine over private sources, and the one over public tables that never sees those."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from privql.check.env import Env
+from privql.check.query import checked
+from privql.check.typed import Context
+from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
+from privql.engines.interface import Engine, EngineError
+from privql.finish.table import Table
+from privql.kernel.scalars import Value
+from privql.ledger import Ledger
+from privql.pipeline.apply import fingerprint, put_policy
+from privql.pipeline.policies import bindings, read_policy
+from privql.policy.build import build_catalog
+from privql.policy.catalog import Catalog, Column
+from privql.policy.dummy import dummy_frame, dummy_rows
+from privql.policy.findings import accepted
+from privql.syntax import ast
+
+if TYPE_CHECKING:
+    from privql.post.run import PostProcessor
+
+
+def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -> tuple[Ledger, Catalog, Path]:
+    """A ledger in memory that holds this policy, unverified until data is read."""
+    if isinstance(policy, Source):
+        source, folder = policy, base or Path.cwd()
+    else:
+        source, folder = read_policy(policy if isinstance(policy, str) else Path(policy))
+    catalog = accepted(*build_catalog(source))
+    ledger = Ledger.create(":memory:")
+    put_policy(ledger, catalog, source, folder)
+    return ledger, catalog, folder
+
+
+class Places:
+    """What a session reads, each opened when it is first needed."""
+
+    def __init__(self, catalog: Catalog, base: Path, frames: Mapping[str, object], dummy: bool, ledger: Ledger) -> None:
+        self._catalog, self._dummy, self._ledger = catalog, dummy, ledger
+        self._bound = bindings(catalog, base, frames)
+        self._held: set[str] = set()  # tables whose keys were held against the data in this session
+        self._engine: Engine | None = None
+        self._post: PostProcessor | None = None
+
+    def engine(self, tables: Sequence[str]) -> Engine:
+        """The private tables. What a proof takes from the owner's word is held against the data first."""
+        if self._engine is None:
+            self._engine = self._dummies() if self._dummy else self._private()
+        for name in tables:
+            if not self._dummy and name not in self._held:
+                self._hold(name, self._engine)
+                self._held.add(name)
+        return self._engine
+
+    def post(self) -> PostProcessor:
+        if self._post is None:
+            from privql.post.run import PostProcessor
+
+            public = {
+                t.name: self._bound[t.name] for t in self._catalog.tables if not t.private and t.name in self._bound
+            }
+            types = {t.name: tuple((c.name, c.type) for c in t.columns) for t in self._catalog.tables if not t.private}
+            self._post = PostProcessor(public, types)
+        return self._post
+
+    def dummy(self, table: str) -> Table:
+        """Invented rows, for FROM DUMMY."""
+        found = self._catalog.table(table)
+        assert found is not None
+        rows = dummy_rows(found, self._catalog, public_values=self._values_of)
+        return Table(tuple((column.name, column.type) for column in found.columns), rows)
+
+    # ---- what the checker asks
+
+    def column(self, table: str, column: str) -> tuple[Value, ...] | None:
+        try:
+            return self.post().distinct_values(table, column)
+        except EngineError:
+            return None
+
+    def query(self, query: ast.Query) -> tuple[Value, ...] | None:
+        """The values of a query over public tables, as a column's IN (SELECT …) has it."""
+        try:
+            made = checked(query, Context(Env(self._catalog)))
+            if made.blocks or len(made.columns) != 1:
+                return None
+            rows = self.post().run(made).rows
+        except (EngineError, PrivQLError):
+            return None
+        return tuple(dict.fromkeys(row[0] for row in rows if row[0] is not None))
+
+    def close(self) -> None:
+        for part in (self._engine, self._post):
+            if part is not None:
+                part.close()
+        self._engine = self._post = None
+
+    # ---- inside
+
+    def _values_of(self, column: Column) -> Sequence[Value] | None:
+        source = column.values_from
+        if source is None:
+            return None
+        return self.column(*source) if isinstance(source, tuple) else self.query(source)
+
+    def _dummies(self) -> Engine:
+        from privql.engines.duckdb import DuckDBEngine
+        from privql.engines.interface import Source as Rows
+
+        frames = {
+            table.name: Rows(frame=dummy_frame(table, self._catalog, public_values=self._values_of))
+            for table in self._catalog.tables
+            if table.private
+        }
+        return DuckDBEngine(frames)
+
+    def _private(self) -> Engine:
+        from privql.engines.duckdb import DuckDBEngine
+
+        return DuckDBEngine(
+            {t.name: self._bound[t.name] for t in self._catalog.tables if t.private and t.name in self._bound}
+        )
+
+    def _hold(self, name: str, engine: Engine) -> None:
+        """A unit that is a key has one row: verified at apply, and again whenever its files changed since."""
+        table = self._catalog.table(name)
+        assert table is not None
+        if table.unit_column is None or not table.one_row_per_unit or name not in self._bound:
+            return
+        files = fingerprint(self._bound[name])
+        if files is not None and files == self._ledger.verified(name):
+            return
+        column = table.column(table.unit_column)
+        assert column is not None
+        if not engine.unique(name, ((column.name, column.type),)):
+            raise refuse(
+                "PQL0603",
+                f"the data of `{name}` is not what the policy declares",
+                NOWHERE,
+                why="it changed since the owner verified it",
+                help="ask the owner to run `privql policy apply` again; nothing was spent",
+            )

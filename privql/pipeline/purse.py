@@ -1,0 +1,127 @@
+"""What a text would take from each budget, and whether that is there: text, policy and ledger decide, no data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from privql.diagnostics import Diagnostic
+from privql.kernel.cost import amount_text
+from privql.ledger import BudgetState, Ledger
+from privql.pipeline.report import BudgetCost, StatementCheck, price
+from privql.plan.amounts import ZERO, Amount
+from privql.policy.catalog import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """The budgets of one analyst; only `chosen` pays, where SET budget chose it."""
+
+    ledger: Ledger
+    analyst: str
+    chosen: str | None = None
+
+    def usable(self, unit: str) -> list[BudgetState]:
+        states = self.ledger.budgets_for(self.analyst, unit)
+        mine = [s for s in states if self.chosen is not None and fold(s.budget.name) == fold(self.chosen)]
+        return mine or states
+
+    def default_epsilon(self, unit: str) -> Fraction | None:
+        states = self.usable(unit)
+        return states[0].budget.default_epsilon if states else None
+
+    def paying(self, unit: str, total: Amount) -> BudgetState | None:
+        states = self.usable(unit)
+        able = [s for s in states if not total.known or s.left.epsilon >= total.constant]
+        return next(iter(able or states), None)
+
+    def price(self, checks: Sequence[StatementCheck]) -> tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]:
+        """What each budget pays in all, and for each unit the first statement that cannot be paid for."""
+        totals: dict[str, Amount] = {}
+        over: dict[str, Diagnostic] = {}
+        for check in checks:
+            for unit, epsilon in check.by_unit.items():
+                total = totals[unit] = totals.get(unit, ZERO) + epsilon
+                if unit not in over and total.known and check.ok:
+                    problem = self._unpayable(unit, epsilon.constant, total.constant, check)
+                    if problem is not None:
+                        over[unit] = problem.in_source(check.source)
+        costs = []
+        for unit, total in totals.items():
+            state = self.paying(unit, total)
+            after = None if state is None else Amount(state.left.epsilon) - total
+            left = after.constant if after is not None and after.known else after
+            name = None if state is None else state.budget.name
+            costs.append(BudgetCost(name, unit, price(total), unit not in over, left))
+        return tuple(costs), tuple(over.values())
+
+    def _unpayable(self, unit: str, epsilon: Fraction, total: Fraction, check: StatementCheck) -> Diagnostic | None:
+        state = self.paying(unit, Amount(total))
+        if state is None:
+            return Diagnostic(
+                "PQL0505",
+                f"no budget for {unit} is open to `{self.analyst}`",
+                check.span,
+                help="ask the owner: `CREATE BUDGET … FOR UNIT …`, `GRANT … TO …`",
+            )
+        budget, left = state.budget, state.left.epsilon
+        if budget.max_epsilon is not None and epsilon > budget.max_epsilon:
+            return Diagnostic(
+                "PQL0504",
+                f"one query may spend at most ε = {amount_text(budget.max_epsilon)} of `{budget.name}`",
+                check.span,
+                why=f"this one costs ε = {amount_text(epsilon)}",
+                help=f"write SPEND EPSILON {amount_text(budget.max_epsilon)}, or split the query",
+            )
+        if total <= left:
+            return None
+        before = "" if total == epsilon else f", with what comes before it ε = {amount_text(total)}"
+        return Diagnostic(
+            "PQL0502",
+            f"`{budget.name}` cannot pay for this",
+            check.span,
+            why=f"it costs ε = {amount_text(epsilon)}{before}, and ε = {amount_text(left)} is left",
+            help="spend less, use answers released before (`SHOW RELEASES`), or ask the owner for more budget",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetReport:
+    """Spent and left, a line a budget."""
+
+    budgets: tuple[BudgetState, ...]
+
+    def line(self) -> str:
+        return "; ".join(f"{one.budget.name}: ε = {amount_text(one.left.epsilon)} left" for one in self.budgets)
+
+    def __str__(self) -> str:
+        if not self.budgets:
+            return "no budget is open to you"
+        return "\n".join(
+            f"{one.budget.name} ({one.budget.unit}): ε = {amount_text(one.left.epsilon)} left "
+            f"of {amount_text(one.budget.epsilon)}, {amount_text(one.spent.epsilon)} spent, "
+            f"{amount_text(one.own.epsilon)} by you"
+            for one in self.budgets
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        def text(amount: Fraction | None) -> str | None:
+            return None if amount is None else str(amount)
+
+        return {
+            "budgets": [
+                {
+                    "budget": one.budget.name,
+                    "unit": one.budget.unit,
+                    "epsilon": text(one.budget.epsilon),
+                    "spent": text(one.spent.epsilon),
+                    "spent_by_you": text(one.own.epsilon),
+                    "left": text(one.left.epsilon),
+                    "max_per_query": text(one.budget.max_epsilon),
+                    "default": text(one.budget.default_epsilon),
+                }
+                for one in self.budgets
+            ]
+        }
