@@ -5,7 +5,6 @@ A sum is off by discrete Laplace noise whose law is public. A mean's interval fo
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from functools import lru_cache
 
@@ -45,8 +44,3 @@ def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> tuple[Fraction
     low, high = mean_interval(*cells, law.scale, float(confidence))
     width = law.high - law.low
     return law.grid * (law.low + width * Fraction(low)), law.grid * (law.low + width * Fraction(high))
-
-
-def outward(low: Fraction, high: Fraction) -> tuple[int, int]:
-    """The least interval of whole numbers around another."""
-    return math.floor(low), math.ceil(high)

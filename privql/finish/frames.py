@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from privql.finish.accuracy import bounds, outward
+from privql.finish.accuracy import bounds
 from privql.finish.writing import to_decimal
 from privql.kernel.scalars import Value, ValueType
 
@@ -48,7 +49,7 @@ def _bounds(column: Column, row: int, value: Value, confidence: Fraction) -> tup
         return None, None
     match column.type.kind:
         case "INT":
-            return outward(*found)
+            return math.floor(found[0]), math.ceil(found[1])
         case "FLOAT":
             return float(found[0]), float(found[1])
         case _:

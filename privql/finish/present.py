@@ -46,16 +46,15 @@ def present(
     """`answer` has the columns of `query` first, in order, and then those that were threaded."""
     width = len(query.columns)
     columns = []
-    for at, (column, origin) in enumerate(zip(query.columns, trace(query), strict=True)):
+    for column, origin in zip(query.columns, trace(query), strict=True):
         law: Law | None = None
         cells: tuple[Cells | None, ...] = ()
         if origin is not None:
             recipe = measured[origin.block].recipes[origin.aggregate]
             law = recipe.law
             if law.kind == "mean":
-                values = [row[at] for row in answer.rows]
                 groups = _groups(answer, column.id, origin)
-                cells = tuple(map(_Picked(measured[origin.block].cells, recipe.cell), values, groups))
+                cells = tuple(_cells(measured[origin.block].cells, recipe.cell, group) for group in groups)
         columns.append(Column(column.name, column.type, column.domain, column.label, law, cells))
     rows = tuple(row[:width] for row in answer.rows) if len(answer.columns) > width else answer.rows
     return Release(tuple(columns), rows, cost, release_id, certificate or {}, dummy)
@@ -68,15 +67,9 @@ def _groups(answer: Table, id: str, origin: Origin) -> list[Value]:
     return [row[at] for row in answer.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class _Picked:
-    """The two cells of the group that a mean came from; None beside a NULL, which a join may have brought."""
-
-    cells: Sequence[Sequence[int]]
-    first: int
-
-    def __call__(self, value: Value, group: Value) -> Cells | None:
-        if value is None or not isinstance(group, int):
-            return None
-        found = self.cells[group]
-        return int(found[self.first]), int(found[self.first + 1])
+def _cells(cells: Sequence[Sequence[int]], first: int, group: Value) -> Cells | None:
+    """The two cells that a mean came from; None where a join found no group."""
+    if not isinstance(group, int):
+        return None
+    found = cells[group]
+    return int(found[first]), int(found[first + 1])

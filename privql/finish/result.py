@@ -84,7 +84,8 @@ class Release:
         """`rows` are arrays, DECIMAL as text, days and times as ISO text; `halfwidth95` has the same shape."""
         answer: dict[str, Any] = {
             "columns": [
-                {"name": column.name, "type": str(column.type), "label": column.label.name.capitalize()} for column in self.columns
+                {"name": column.name, "type": str(column.type), "label": column.label.name.capitalize()}
+                for column in self.columns
             ],
             "rows": [
                 [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]

@@ -33,14 +33,8 @@ def value_from_json(value: Any, type: ValueType) -> Value:
             return None
         case "DECIMAL":
             return Fraction(value)
-        case "FLOAT":
-            return float(value)
-        case "BOOL":
-            return bool(value)
-        case "TEXT":
-            return str(value)
         case _:
-            return int(value)
+            return value  # type: ignore[no-any-return]
 
 
 def type_to_json(type: ValueType) -> list[Any]:

@@ -94,9 +94,6 @@ def parts(call: AggregateCall, args: Sequence[str]) -> Parts:
             return _one("first", (f"CASE WHEN FALSE THEN {args[0]} END",), "{0}")
         case "ntile":
             return _one("ntile", (f"CASE WHEN {args[0]} > 0 THEN {args[0]} END",), "{0}")
-        case "lag" | "lead" if len(args) > 1:
-            away = f"CASE WHEN {args[1]} BETWEEN {-(1 << 62)} AND {1 << 62} THEN {args[1]} END"
-            return _one(call.function, (args[0], away, *args[2:]), "{0}")
         case function:
             return _one(function, args, "{0}" if function in _AS_IT_IS else _FINITE)
 

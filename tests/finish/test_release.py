@@ -37,7 +37,7 @@ def released() -> Release:
     """Three regions, sorted by their mean: the rows of the answer are not those of the block."""
     shape = block(0, (REGIONS,), (aggregate("c2", "count", INT), aggregate("c3", "sum", decimal(38, 2)),
                                   aggregate("c4", "avg", FLOAT)))  # fmt: skip
-    recipes = [count(0), total(1, Fraction(1, 100), decimal(38, 2)), mean(2, Fraction(1, 2), 0, 100)]
+    recipes = [count(0), total(1, Fraction(1, 100), decimal(38, 2)), mean(2, Fraction(1, 2), -20, 80)]
     cells = [[412, 1234567, 9000, 1000], [7, -5, 3000, 7000], [-3, 0, 20, -30]]
     table = finish_block(shape, recipes, cells)
     leaf = Measured(0, table.columns)
@@ -61,8 +61,8 @@ def test_every_interval_is_that_of_its_own_group() -> None:
     assert list(frame["c3_high"]) == [Decimal(-5 + reach) / 100, Decimal(1234567 + reach) / 100, Decimal(reach) / 100]
     for at, cells in ((0, (3000, 7000)), (1, (9000, 1000))):
         low, high = mean_interval(*cells, Fraction(10), 0.9)
-        assert frame["c4_low"][at] == pytest.approx(50 * low, rel=1e-12)
-        assert frame["c4_high"][at] == pytest.approx(50 * high, rel=1e-12)
+        assert frame["c4_low"][at] == pytest.approx(50 * low - 10, rel=1e-12)
+        assert frame["c4_high"][at] == pytest.approx(50 * high - 10, rel=1e-12)
     assert math.isnan(frame["c4_low"][2])  # the noisy count was below 1, so there is no mean
 
 
@@ -81,8 +81,8 @@ def test_it_prints_as_a_table_with_its_errors_and_its_price() -> None:
     assert str(released()).splitlines() == [
         "c1   |       c2 |              c3 |           c4",
         "-----+----------+-----------------+-------------",
-        "S    |   7 ± 30 |    -0.05 ± 0.30 | 15.00 ± 0.12",
-        "N    | 412 ± 30 | 12345.67 ± 0.30 | 45.00 ± 0.14",
+        "S    |   7 ± 30 |    -0.05 ± 0.30 |  5.00 ± 0.12",
+        "N    | 412 ± 30 | 12345.67 ± 0.30 | 35.00 ± 0.14",
         "NULL |  -3 ± 30 |     0.00 ± 0.30 |  NULL",
         "(± at 95%)",
         "(ε = 0.5, δ = 0.000001, release r-1)",
@@ -92,7 +92,7 @@ def test_it_prints_as_a_table_with_its_errors_and_its_price() -> None:
 def test_a_program_reads_json() -> None:
     answer = json.loads(json.dumps(released().to_json(), allow_nan=False))
     assert answer["columns"][2] == {"name": "c3", "type": "DECIMAL(38,2)", "label": "Released"}
-    assert answer["rows"][1] == ["N", 412, "12345.67", 45.0]
+    assert answer["rows"][1] == ["N", 412, "12345.67", 35.0]
     assert answer["halfwidth95"][1][:3] == [None, REACH, pytest.approx(REACH / 100)]
     assert answer["halfwidth95"][2] == [None, REACH, pytest.approx(REACH / 100), None]
     low, high = (50 * share for share in mean_interval(9000, 1000, Fraction(10), 0.95))
@@ -191,3 +191,18 @@ def test_pandas_gets_types_that_hold_the_values() -> None:
         "2001-09-09T01:46:40.000001",
     ]
     assert release.table.rows == rows
+
+
+def test_an_interval_of_integers_is_rounded_outwards() -> None:
+    law = Law("sum", Fraction(1, 2), Fraction(10))
+    release = Release((Column("n", INT, whole(INT), Label.RELEASED, law),), ((3,), (None,)))
+    reach = Fraction(REACH, 2)
+    frame = release.interval()
+    assert frame["n_low"][0] == math.floor(3 - reach) and frame["n_high"][0] == math.ceil(3 + reach)
+    assert frame["n_low"][1] is pd.NA
+
+
+def test_a_mean_without_a_partner_in_a_join_has_no_interval() -> None:
+    law = Law("mean", Fraction(1), Fraction(10), 0, 9)
+    release = Release((Column("m", FLOAT, whole(FLOAT), Label.RELEASED, law, (None,)),), ((None,),))
+    assert math.isnan(release.interval()["m_low"][0])

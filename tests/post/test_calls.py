@@ -15,6 +15,7 @@ from privql.check.relations import (
     AggregateCall,
     Attribute,
     CheckedQuery,
+    Compute,
     FrameBound,
     Grouped,
     Label,
@@ -43,6 +44,7 @@ from privql.kernel.scalars import (
     NULL,
     TEXT,
     TIMESTAMP,
+    Apply,
     Const,
     Field,
     Scalar,
@@ -136,6 +138,18 @@ def test_sums_are_exact_in_any_order_and_null_where_their_type_ends(data: st.Dat
 
 
 PROCESSOR = PostProcessor({}, {})
+
+
+def test_what_overflows_is_null_at_once_and_not_only_at_the_end(processor: PostProcessor) -> None:
+    for type, most in ((INT, (1 << 63) - 1), (decimal(38, 0), Fraction(10**38 - 1)), (FLOAT, 1.7e308)):
+        call = AggregateCall("sum", (Field("c0", type),), type)
+        rows: list[tuple[Value, ...]] = [(most,), (most,)]
+        assert over(processor, call, rows, [type]) is None
+        assert over(processor, call, [*rows, (-most,)], [type]) in (most, None if type == FLOAT else most)
+        table = Table((("k0", type),), tuple(rows))
+        grouped = Grouped(Measured(0, (("c0", type),)), (), (("sum", call),), ((),))
+        null = Compute(grouped, (("out", Apply("is_null", (Field("sum", type),), BOOL)),))
+        assert ran(processor, null, BOOL, table) == [True]
 
 
 def test_texts_compare_by_code_point(processor: PostProcessor) -> None:

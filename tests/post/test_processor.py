@@ -19,6 +19,7 @@ from privql.check.relations import (
     CheckedQuery,
     Combined,
     Compute,
+    Distinct,
     Grouped,
     Joined,
     Label,
@@ -32,6 +33,8 @@ from privql.check.relations import (
     SortKey,
     Subquery,
     Where,
+    WindowCall,
+    Windowed,
 )
 from privql.domains import whole
 from privql.engines.interface import EngineError, Source
@@ -47,6 +50,7 @@ from privql.kernel.scalars import (
     Apply,
     Const,
     Field,
+    Scalar,
     Value,
     ValueType,
     decimal,
@@ -180,6 +184,7 @@ def test_a_failure_is_one_constant_error_and_the_next_query_works() -> None:
     scan = ReleasedScan("r", (("c1", "t", TEXT),))
     with pytest.raises(EngineError) as failed:
         processor.run(asked(scan, ("c1", TEXT)), released={"r": table})
+    assert processor._connection is None  # the engine may be of no more use
     assert failed.value.kind == "failed" and "4711" not in str(failed.value) and failed.value.__cause__ is None
     kept = Where(LEAF, Const(True, BOOL))
     assert processor.run(asked(kept, ("c1", TEXT)), [NAMES]).rows == (("N",), ("S",), (None,))
@@ -270,3 +275,36 @@ def test_having_alone_and_counts_of_nothing() -> None:
     assert PROCESSOR.run(asked(counted, ("n", INT)), [NAMES]).rows == ((0,),)
     keyed = Grouped(empty, (("k", Const(1, INT)),), (("n", AggregateCall("count", (), INT)),), ((0,),))
     assert PROCESSOR.run(asked(keyed, ("k", INT), ("n", INT)), [NAMES]).rows == ()
+
+
+def test_a_shared_query_may_read_the_columns_around_it() -> None:
+    """WITH inside LATERAL: it is computed where it is read."""
+    below = Compute(LEAF, (("c3", Apply("add", (N, Field("o1", INT)), INT)),))
+    right = Joined("CROSS", Shared("q1", (("a", "c3", INT),)), Shared("q1", (("b", "c3", INT),)))
+    left = Rows((("o1", INT),), ((Const(10, INT),), (Const(20, INT),)))
+    rel = Joined("CROSS", left, right, None, True)
+    found = PROCESSOR.run(asked(rel, ("o1", INT), ("a", INT), ("b", INT), shared=(("q1", below),)), [NAMES]).rows
+    numbers = [3, 7, 3]
+    assert list(found) == [(o, o + a, o + b) for o in (10, 20) for a in numbers for b in numbers]
+
+
+def test_rows_that_only_the_right_side_has_come_last() -> None:
+    nothing: tuple[Scalar, ...] = (Const(None, INT),)
+    left = Distinct(Rows((("o1", INT),), (nothing, (Const(7, INT),))))
+    rel = Joined("FULL", left, LEAF, Apply("eq", (Field("o1", INT), N), BOOL))
+    found = PROCESSOR.run(asked(rel, ("o1", INT), ("c1", TEXT)), [NAMES]).rows
+    assert found == ((7, "S"), (None, None), (None, "N"), (None, None))
+
+
+def test_peers_have_an_order_too() -> None:
+    """Values of a frame are told apart by the order of rows where ORDER BY holds them equal."""
+    many = Table(NAMES.columns, tuple((f"g{at}", at % 2) for at in range(6000)))
+    order = (SortKey(N, False, False),)
+    calls = tuple(
+        (name, WindowCall(AggregateCall(name, (Field("c1", TEXT),), TEXT), (), order))
+        for name in ("first_value", "last_value")
+    )
+    others = (("x", WindowCall(AggregateCall("rank", (), INT), (Field("c1", TEXT),), (SortKey(N, True, True),))),)
+    rel = Windowed(LEAF, (*others, *calls))
+    found = PROCESSOR.run(asked(rel, ("c2", INT), ("first_value", TEXT), ("last_value", TEXT)), [many]).rows
+    assert set(found) == {(0, "g0", "g5998"), (1, "g0", "g5999")}
