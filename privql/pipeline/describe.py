@@ -17,7 +17,7 @@ from privql.syntax import ast, unparse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from privql.session import BudgetReport
+    from privql.pipeline.purse import BudgetReport
 
 
 def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases: Mapping[str, str]) -> Release:
@@ -30,8 +30,14 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
             lines = [
-                (b.budget, b.unit, amount_text(b.total), amount_text(b.spent), amount_text(b.left))
-                for b in budget.budgets
+                (
+                    one.budget.name,
+                    one.budget.unit,
+                    amount_text(one.budget.epsilon),
+                    amount_text(one.spent.epsilon),
+                    amount_text(one.left.epsilon),
+                )
+                for one in budget.budgets
             ]
             return _table(("budget", "unit", "epsilon", "spent", "left"), lines)
         case ast.Describe(path=path):
