@@ -30,14 +30,8 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
             lines = [
-                (
-                    one.budget.name,
-                    one.budget.unit,
-                    amount_text(one.budget.epsilon),
-                    amount_text(one.spent.epsilon),
-                    amount_text(one.left.epsilon),
-                )
-                for one in budget.budgets
+                (b.budget.name, b.budget.unit, *map(amount_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon)))
+                for b in budget.budgets
             ]
             return _table(("budget", "unit", "epsilon", "spent", "left"), lines)
         case ast.Describe(path=path):

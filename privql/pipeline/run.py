@@ -77,7 +77,7 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
         return answer
     text = f"{canonical(check)} {inputs(check, desk.release_id)}"
     stored = desk.ledger.keep(desk.analyst, check.name, text, answer.to_bytes())
-    return Release.from_bytes(stored.answer)
+    return replace(Release.from_bytes(stored.answer), release_id=stored.release_id)
 
 
 def _paid(check: StatementCheck, desk: Desk) -> Release:
