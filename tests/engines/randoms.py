@@ -169,7 +169,7 @@ class Terms:
                 return Balance(self.steps(columns), where)
 
     def key(self, columns: dict[str, ValueType], rows: list[Row]) -> Key:
-        name = self.random.choice([c for c in columns])
+        name = self.random.choice(list(columns))
         type = columns[name]
         value: Scalar = Field(name, type)
         if self.random.random() < 0.3:

@@ -1,57 +1,82 @@
-"""Random typed terms over hostile rows: the engine's integers are the reference's, in any order of rows, on 1 thread and 8."""
+"""DuckDB against the conformance kit: in any order of rows, on 1 thread and on 8, with its optimizer and without."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from random import Random
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine
-from privql.engines.interface import EngineError, Source
-from privql.kernel.terms import Sums
-from tests import reference
-from tests.engines.randoms import Terms, hostile_rows, write
+from privql.engines.duckdb import DuckDBEngine, casts, choices, engine, relations, sources, spelling, steps
+from privql.engines.duckdb.relations import Rows
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.interface import Source
+from privql.kernel.terms import Scan
+from tests.engines.conformance import Open, disagreement
 
-SEEDS = range(2000) if os.environ.get("PRIVQL_SOAK") else range(8)
-EACH = 25
-SALT = b"\x00salt\xff"
+SEEDS = range(4000) if os.environ.get("PRIVQL_SOAK") else range(6)
 
 
-def answered(engine: DuckDBEngine, sums: Sums) -> list[list[int]] | None:
-    try:
-        return engine.run(sums, SALT).tolist()  # type: ignore[no-any-return]
-    except EngineError as error:
-        if error.kind == "unsupported":
-            return None
-        raise
+def opening(threads: int, optimizer: bool) -> Open:
+    return lambda path: DuckDBEngine({"table": Source((str(path),))}, threads=threads, optimizer=optimizer)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_engine_computes_what_the_reference_says(seed: int, tmp_path: Path) -> None:
-    random = Random(seed)
-    rows = hostile_rows(random, 60)
-    write(rows, tmp_path / "rows.parquet")
-    shuffled = random.sample(rows, len(rows))
-    write(shuffled, tmp_path / "shuffled.parquet")
-    terms = Terms(random)
-    causes: list[BaseException] = []
-    with (
-        DuckDBEngine({"table": Source((str(tmp_path / "rows.parquet"),))}, threads=1, owner_log=causes.append) as one,
-        DuckDBEngine(
-            {"table": Source((str(tmp_path / "shuffled.parquet"),))},
-            threads=8,
-            optimizer=False,
-            owner_log=causes.append,
-        ) as other,
-    ):
-        for _ in range(EACH):
-            sums = terms.sums(rows)
-            try:
-                found = answered(one, sums)
-                again = answered(other, sums)
-            except EngineError:
-                raise AssertionError((causes, sums)) from None
-            wanted = reference.run(sums, {"table": rows}, SALT)
-            assert found == again and (found is None or found == wanted), (sums, one.emit(sums, SALT))
+    found = disagreement(seed, tmp_path, [opening(1, True), opening(8, False)], 25)
+    assert found is None, found
+
+
+# ---- planted faults, each of which the kit must see
+
+
+def _clamped_by_greatest(x: str, low: str, high: str) -> str:
+    return f"least(greatest({x}, {low}), {high})"  # NULL becomes a bound
+
+
+def _in_order_of_rows(below: Rows, limit: int, names: relations.Names, salt: bytes) -> Rows:
+    if below.unit is None:
+        return below
+    place = names.new("r")
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {below.unit}) AS {place} FROM ({below.sql})"
+    return Rows(f"SELECT * FROM ({ranked}) WHERE {place} <= {limit}", below.columns, below.unit)
+
+
+def _unit_forgotten(below: Rows, limit: int, names: relations.Names, salt: bytes) -> Rows:
+    return below
+
+
+def _null_units_kept(scan: Scan, table: sources.Table, names: relations.Names) -> Rows:
+    rows = sources.read_scan(scan, table, names)
+    return Rows(rows.sql.removesuffix(f" WHERE {rows.unit} IS NOT NULL"), rows.columns, rows.unit)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "fault"),
+    [
+        (steps, "_clamped", _clamped_by_greatest),
+        (relations, "_keep_rows", _in_order_of_rows),
+        (relations, "_keep_rows", _unit_forgotten),
+        (engine, "read_scan", _null_units_kept),
+        (ScalarEmitter, "_settle", lambda emitter, spelled: spelled),
+        (steps, "_outward", lambda end, side: float(end)),
+        (casts, "_EXPONENT", "x"),
+    ],
+)
+def test_a_planted_fault_is_seen(
+    module: object, name: str, fault: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, fault)
+    assert any(disagreement(seed, tmp_path, [opening(2, True)], 30) for seed in range(30)), name
+
+
+@pytest.mark.parametrize("op", ["clamp", "is_null", "greatest", "coalesce"])
+def test_a_wrong_spelling_is_seen(op: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {
+        "clamp": lambda call: f"least(greatest({call.args[0]}, {call.args[1]}), {call.args[2]})",
+        "is_null": lambda call: "FALSE",
+        "greatest": lambda call: choices.SPELLINGS["least"](call),
+        "coalesce": lambda call: call.args[0].sql,
+    }[op]
+    monkeypatch.setitem(spelling.SPELLINGS, op, wrong)
+    assert any(disagreement(seed, tmp_path, [opening(2, True)], 30) for seed in range(30)), op

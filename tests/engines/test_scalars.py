@@ -1,4 +1,4 @@
-"""Every scalar operation, in every signature, means on DuckDB what its Python says: over hostile values, and in random terms."""
+"""Every scalar operation, in every signature, means on DuckDB what its Python says, over hostile values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from privql.functions.scalar import evaluate
 from privql.kernel.scalars import Apply, Const, Field, Scalar
 from tests.engines.values import Columns, Row, column, connect, evaluated, load
-from tests.functions.pools import Call, calls, some_value
+from tests.functions.pools import Call, calls
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
 ROWS = 160
 
 
-def _term(call: Call, types: dict[str, None]) -> Apply:
+def _term(call: Call) -> Apply:
     resolved = call.resolved
     args: list[Scalar] = []
     for place, type in enumerate(resolved.arg_types):
@@ -27,7 +27,7 @@ def _term(call: Call, types: dict[str, None]) -> Apply:
 @pytest.mark.parametrize("op", OPS)
 def test_an_operation_means_what_its_python_says(op: str) -> None:
     random = Random(f"{op}")
-    terms = [_term(call, {}) for call in CALLS if call.resolved.op == op]
+    terms = [_term(call) for call in CALLS if call.resolved.op == op]
     columns: Columns = tuple({a.name: a.type for t in terms for a in t.args if isinstance(a, Field)}.items())
     columns = columns or (("none", terms[0].type),)
     values = {c: column(t, ROWS, random) for c, t in columns}

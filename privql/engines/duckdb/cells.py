@@ -43,7 +43,13 @@ def _count(tally: Counted | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.
 def _sum(total: Summed | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     assert total is not None
     high, low = np.asarray(found[f"{total.column}_high"]), np.asarray(found[f"{total.column}_low"])
-    return high.astype(object) * 2**62 + low.astype(object) if high.any() else low
+    added = high.astype(object) * 2**62 + low.astype(object) if high.any() else low
+    if not total.null_as:
+        return added
+    nulls = np.asarray(found[total.rows]) - np.asarray(found[total.present])
+    if max(_most(nulls) * abs(total.null_as), _most(added)) >= _SAFE:
+        nulls, added = nulls.astype(object), added.astype(object)
+    return np.asarray(added - nulls * total.null_as)
 
 
 def _most(column: npt.NDArray[Any]) -> int:

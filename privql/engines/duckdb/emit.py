@@ -9,14 +9,14 @@ clamp in a projection that `Steps` repeats or narrows is not computed twice: `St
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.members import Arrays, listed
-from privql.engines.duckdb.relations import Clamp, Listed, Names, ReadScan, Rows, rows
+from privql.engines.duckdb.relations import Clamp, Layer, Listed, Names, ReadScan, Rows, rows
 from privql.engines.duckdb.scalars import ScalarEmitter
-from privql.engines.duckdb.steps import measured
+from privql.engines.duckdb.steps import Measure, measured
 from privql.kernel.scalars import Field, Scalar
 from privql.kernel.terms import Balance, Key, Steps, Sums, Tally, Total
 
@@ -30,9 +30,15 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A sum up to 2^125: high * 2^62 + low, in the result columns `<name>_high` and `<name>_low`."""
+    """A sum up to 2^125: high * 2^62 + low, in the result columns `<column>_high` and `<column>_low`.
+
+    Where `rows` is given, each NULL among them has been summed as `null_as`.
+    """
 
     column: str
+    null_as: int = 0
+    rows: str = ""
+    present: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +52,46 @@ class Statement:
 
 
 @dataclass(slots=True)
-class _Layer:
-    """Columns to be added to the rows, and aggregates over them, each expression once."""
+class _Aggregates:
+    """What is computed of each row, and the aggregates over that, each expression once."""
 
     below: Rows
     names: Names
     values: dict[str, str] = field(default_factory=dict)
     measures: dict[str, str] = field(default_factory=dict)  # over the values
     aggregates: dict[str, str] = field(default_factory=dict)
-    scales: dict[str, int] = field(default_factory=dict)
+    scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
 
     def column(self, spelled: Spelled) -> Spelled:
         """The expression as a leaf."""
         if spelled.leaf:
             return spelled
-        name = self.values.setdefault(spelled.sql, self.names.new("x"))
-        return Spelled(name, spelled.type, leaf=True, loose=spelled.loose, low=spelled.low, high=spelled.high)
+        return replace(spelled, sql=self.values.setdefault(spelled.sql, self.names.new("x")), leaf=True)
 
-    def measure(self, sql: str) -> str:
-        return self.measures.setdefault(sql, self.names.new("s"))
+    def count(self, what: str, where: str) -> str:
+        return self.aggregates.setdefault(f"count({what}){where}", self.names.new("a"))
 
-    @property
-    def sql(self) -> str:
-        sql = self.below.sql
-        for added in (self.values, self.measures):
-            if added:
-                sql = f"SELECT *, {', '.join(f'{made} AS {name}' for made, name in added.items())} FROM ({sql})"
-        return sql
+    def sum(self, measure: Measure, where: str) -> Summed:
+        x = self.measures.setdefault(measure.sql, self.names.new("s"))
+        name = self.aggregates.setdefault(f"sum({x}){where}", self.names.new("a"))
+        self.scales[name] = measure.scale
+        if measure.null_as == 0:
+            return Summed(name)
+        return Summed(name, measure.null_as, self.count("*", where), self.count(measure.counted, where))
 
-    def aggregate(self, sql: str, where: str, scale: int | None = None) -> str:
-        name = self.aggregates.setdefault(sql + where, self.names.new("a"))
-        if scale is not None:
-            self.scales[name] = scale
-        return name
+    def present(self, measure: Measure, where: str) -> str:
+        """How many have steps."""
+        return self.count(measure.counted or self.measures.setdefault(measure.sql, self.names.new("s")), where)
+
+    def sql(self, reader: str) -> str:
+        added = ({name: sql for sql, name in layer.items()} for layer in (self.values, self.measures))
+        return self.below.with_layers(*map(Layer, added)).sql(reader)
 
 
 def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
     names = Names()
     below = rows(sums.input, read, names, salt)
-    layer = _Layer(below, names)
+    layer = _Aggregates(below, names)
     emitter = ScalarEmitter(below.field)
     tallies: list[Counted | None] = []
     totals: list[Summed | None] = []
@@ -94,15 +101,13 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
             where = f" FILTER (WHERE {layer.column(emitter.settled(contribution.where))})"
         match contribution:
             case Tally():
-                tallies.append(Counted(layer.aggregate("count(*)", where)))
+                tallies.append(Counted(layer.count("*", where)))
                 totals.append(None)
             case Total(steps=steps) | Balance(steps=steps):
-                x = layer.column(_summand(steps, below, emitter))
-                measure = measured(x, steps)
-                sql = layer.measure(measure.sql)
+                measure = measured(layer.column(_summand(steps, below, emitter)), steps)
                 balance = isinstance(contribution, Balance)
-                tallies.append(Counted(layer.aggregate(f"count({sql})", where)) if balance else None)
-                totals.append(Summed(layer.aggregate(f"sum({sql})", where, measure.scale)))
+                tallies.append(Counted(layer.present(measure, where)) if balance else None)
+                totals.append(layer.sum(measure, where))
             case _:
                 assert_never(contribution)
     groups, arrays = _groups(sums.keys, layer, emitter)
@@ -120,47 +125,41 @@ def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
     return emitter.spelled(steps.value)
 
 
-def _groups(keys: tuple[Key, ...], layer: _Layer, emitter: ScalarEmitter) -> tuple[str, Mapping[str, Arrays]]:
+def _groups(keys: tuple[Key, ...], layer: _Aggregates, emitter: ScalarEmitter) -> tuple[str, Mapping[str, Arrays]]:
     """Rows grouped by what the keys are of, then by the places of their values among the members."""
+    partial = ", ".join(f"{sql} AS {name}" for sql, name in layer.aggregates.items())
+    if not keys:
+        return f"SELECT 0 AS group_at, {partial} FROM ({layer.sql(partial)})", {}
     arrays: dict[str, Arrays] = {}
-    grouped: list[str] = []
-    joins: list[str] = []
-    places: list[str] = []
+    grouped: dict[str, None] = {}
+    met, joins, places = "", "", []
     stride = 1
     for key in reversed(keys):
         by, value = _grouping(key, layer, emitter)
-        grouped.append(by.sql)
-        table = layer.names.new("m")
+        grouped[by.sql] = None
+        table, met_as = layer.names.new("m"), layer.names.new("k")
         members = listed(key.members, key.value.type, table)
         if members.arrays is not None:
             arrays[f"{table}_arrays"] = members.arrays
-        met = _over(by).sql(value)
-        joins.append(f" JOIN {members.sql} ON ({met}) IS NOT DISTINCT FROM {table}.m")
+        met += f", {ScalarEmitter(lambda _, by=by: by).sql(value)} AS {met_as}"  # type: ignore[misc]
+        joins += f" JOIN {members.sql} ON {met_as} IS NOT DISTINCT FROM {table}.m"
         places.append(f"{table}.o * {stride}")
         stride *= len(key.members)
-    partial = [f"{sql} AS {name}" for sql, name in layer.aggregates.items()]
-    if not keys:
-        return f"SELECT 0 AS group_at, {', '.join(partial)} FROM ({layer.sql})", arrays
-    by_all = ", ".join(dict.fromkeys(grouped))
-    inner = f"SELECT {by_all}, {', '.join(partial)} FROM ({layer.sql}) GROUP BY {by_all}"
-    total = [f"sum({name}) AS {name}" for name in layer.aggregates.values()]
-    outer = (
-        f"SELECT CAST({' + '.join(places)} AS BIGINT) AS group_at, {', '.join(total)} FROM ({inner}){''.join(joins)}"
-    )
-    return f"{outer} GROUP BY group_at", arrays
+    by_all = ", ".join(grouped)
+    grouping = f"{by_all}, {partial}"
+    inner = f"SELECT {grouping} FROM ({layer.sql(grouping)}) GROUP BY {by_all}"
+    total = ", ".join(f"sum({name}) AS {name}" for name in layer.aggregates.values())
+    place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
+    return f"SELECT {place}, {total} FROM (SELECT *{met} FROM ({inner})){joins} GROUP BY group_at", arrays
 
 
-def _grouping(key: Key, layer: _Layer, emitter: ScalarEmitter) -> tuple[Spelled, Scalar]:
+def _grouping(key: Key, layer: _Aggregates, emitter: ScalarEmitter) -> tuple[Spelled, Scalar]:
     """The column to group by, and the key's value as a term over it."""
     if isinstance(key.value, Field):
         made = layer.below.columns[key.value.name].made
         if isinstance(made, Listed):
             return made.column, made.term
     return layer.column(emitter.settled(key.value)), Field("", key.value.type)
-
-
-def _over(column: Spelled) -> ScalarEmitter:
-    return ScalarEmitter(lambda _: column)
 
 
 def _whole(name: str, scale: int | None) -> str:

@@ -52,6 +52,7 @@ class DuckDBEngine:
         self._folder = tempfile.mkdtemp(prefix="privql-")  # only its owner may enter
         self._connection = duckdb.connect(config={"temp_directory": self._folder})
         session.give_meaning(self._connection)
+        session.put(self._connection, "preserve_insertion_order", False)  # no answer depends on it, and it costs memory
         if threads is not None:
             session.put(self._connection, "threads", threads)
         if memory_limit is not None:
@@ -123,8 +124,8 @@ class DuckDBEngine:
         rows = self._read(scan, Names())
         names = [column.spelled.sql for column in rows.columns.values()]
         present, listed = " AND ".join(f"{name} IS NOT NULL" for name in names), ", ".join(names)
-        twins = f"SELECT 1 FROM ({rows.sql}) WHERE {present} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
-        return self._connection.execute(twins).fetchone() is None
+        twins = f"SELECT 1 FROM ({rows.sql(present)}) WHERE {present} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
+        return self._connection.execute(twins).fetchall() == []
 
     def _table(self, table: str) -> Table:
         """A source and its columns, looked at once; that its files are there, each time."""

@@ -1,13 +1,15 @@
 """Relations as SELECTs, layer upon layer.
 
 Columns get names of their own (`c1`, `c2`, …), so that no name from a policy or a query is ever written except where a
-source is read. Each layer selects `*` of the one below and adds columns; DuckDB reads only those that are used.
+source is read. Each layer selects `*` of the one below and adds columns. Those that nothing reads are left out here,
+because DuckDB keeps what it makes of an unused `IN` list, a join.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from typing import assert_never
@@ -42,13 +44,51 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Layer:
+    """`SELECT *, added FROM below tail`; the lowest reads `source` instead, and no `*`."""
+
+    added: Mapping[str, str]
+    tail: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
-    sql: str
-    columns: dict[str, Column]
+    layers: tuple[Layer, ...]
+    columns: Mapping[str, Column]
     unit: Spelled | None = None  # settled, never NULL
 
     def field(self, wanted: Field) -> Spelled:
         return self.columns[wanted.name].spelled
+
+    def with_layers(self, *layers: Layer) -> Rows:
+        return replace(self, layers=(*self.layers, *layers))
+
+    def sql(self, reader: str) -> str:
+        """As far as `reader`, the text of what selects from it, has need of it."""
+        read = _names(reader)
+        parts: list[tuple[str, str]] = []
+        for layer in reversed(self.layers):
+            added = {name: sql for name, sql in layer.added.items() if name in read}
+            for text in (*added.values(), layer.tail):
+                read |= _names(text)
+            listed = [f"{sql} AS {name}" for name, sql in added.items()]
+            if layer.source:
+                parts.append((f"SELECT {', '.join(listed or ['1'])} FROM {layer.source}", layer.tail))
+            elif listed or layer.tail:
+                parts.append((f"SELECT {', '.join(['*', *listed])} FROM ", layer.tail))
+        sql = parts[-1][0] + parts[-1][1]
+        for select, tail in reversed(parts[:-1]):
+            sql = f"{select}({sql}){tail}"
+        return sql
+
+
+def _names(text: str) -> set[str]:
+    """Every name in a text that may be a column's: too many, if a literal looks like one, but never too few."""
+    return set(_NAME.findall(text))
+
+
+_NAME = re.compile(r"\b[a-z]\d+\b")
 
 
 ReadScan = Callable[[Scan, "Names"], Rows]
@@ -74,11 +114,7 @@ def rows(relation: Relation, read: ReadScan, names: Names, salt: bytes) -> Rows:
     for step in reversed(path):
         match step:
             case Filter(condition=condition):
-                made = Rows(
-                    f"SELECT * FROM ({made.sql}) WHERE {ScalarEmitter(made.field).sql(condition)}",
-                    made.columns,
-                    made.unit,
-                )
+                made = made.with_layers(Layer({}, f" WHERE {ScalarEmitter(made.field).sql(condition)}"))
             case Project(columns=columns):
                 made = _project(made, columns, names)
             case KeepRows(limit=limit):
@@ -91,18 +127,16 @@ def rows(relation: Relation, read: ReadScan, names: Names, salt: bytes) -> Rows:
 def _project(below: Rows, columns: tuple[tuple[str, Scalar], ...], names: Names) -> Rows:
     emitter = ScalarEmitter(below.field)
     found: dict[str, Column] = {}
-    added: list[str] = []
+    added: dict[str, str] = {}
     for column, term in columns:
         if isinstance(term, Field):
             found[column] = below.columns[term.name]
             continue
         spelled = emitter.spelled(term)
         name = names.new("c")
-        added.append(f"{spelled} AS {name}")
-        kept = Spelled(name, term.type, leaf=True, loose=spelled.loose, low=spelled.low, high=spelled.high)
-        found[column] = Column(kept, _made(term, below))
-    sql = f"SELECT *, {', '.join(added)} FROM ({below.sql})" if added else below.sql
-    return Rows(sql, found, below.unit)
+        added[name] = spelled.sql
+        found[column] = Column(replace(spelled, sql=name, leaf=True), _made(term, below))
+    return replace(below.with_layers(Layer(added)), columns=found)
 
 
 def _made(term: Scalar, below: Rows) -> Clamp | Listed | None:
@@ -127,15 +161,15 @@ def _ordered(low: Value, high: Value) -> bool:
 def _keep_rows(below: Rows, limit: int, names: Names, salt: bytes) -> Rows:
     """The rows with the least hashes, per unit. MD5 over 128 bits: ties are identical rows, any of which may stay."""
     if below.unit is None:
-        return below if limit > 0 else Rows(f"SELECT * FROM ({below.sql}) WHERE FALSE", below.columns, None)
+        return below if limit > 0 else below.with_layers(Layer({}, " WHERE FALSE"))
     hashed, place = names.new("h"), names.new("r")
     kept = [below.unit, *(column.spelled for column in below.columns.values())]
     content = " || ".join([f"'{salt.hex()}:'", *map(_part, kept)])
-    ranked = (
-        f"SELECT *, row_number() OVER (PARTITION BY {below.unit} ORDER BY {hashed}) AS {place}"
-        f" FROM (SELECT *, md5_number({content}) AS {hashed} FROM ({below.sql}))"
+    return below.with_layers(
+        Layer({hashed: f"md5_number({content})"}),
+        Layer({place: f"row_number() OVER (PARTITION BY {below.unit} ORDER BY {hashed})"}),
+        Layer({}, f" WHERE {place} <= {limit}"),
     )
-    return Rows(f"SELECT * FROM ({ranked}) WHERE {place} <= {limit}", below.columns, below.unit)
 
 
 def _part(column: Spelled) -> str:

@@ -44,14 +44,14 @@ def give_meaning(connection: duckdb.DuckDBPyConnection) -> None:
 
 def shut_in(connection: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
     """From here on the engine reads these paths, and nothing else of the machine; no setting changes any more."""
-    put(connection, "allowed_paths", sorted(paths))
+    put(connection, "allowed_paths", sorted(path for path in paths if "\\" not in path))  # it would be taken for `/`
     for setting, value in _SHUT.items():
         put(connection, setting, value)
 
 
 def put(connection: duckdb.DuckDBPyConnection, setting: str, value: object) -> None:
     connection.execute(f"SET {setting} = {_written(value)}")
-    (found,) = connection.execute("SELECT current_setting(?)", [setting]).fetchone() or (None,)
+    ((found,),) = connection.execute("SELECT current_setting(?)", [setting]).fetchall()
     same = sorted(found) == value if isinstance(value, list) and found is not None else found == value
     if not same and str(found).lower() != str(value).lower():
         raise UnknownSetting(setting)

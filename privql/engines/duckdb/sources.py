@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import gzip
 import io
 import os
 import re
@@ -18,10 +19,11 @@ from itertools import count
 import duckdb
 
 from privql.engines.duckdb.expressions import Call, Spelled, literal, name, text
-from privql.engines.duckdb.relations import Column, Names, Rows
+from privql.engines.duckdb.relations import Column, Layer, Names, Rows
 from privql.engines.duckdb.spelling import SPELLINGS
 from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
 from privql.engines.interface import EngineError, Source
+from privql.functions.scalar import resolve_cast
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.terms import Scan
 
@@ -67,8 +69,9 @@ def table_of_files(connection: duckdb.DuckDBPyConnection, table: str, files: lis
             relation = f"read_parquet({listing}, union_by_name = true, hive_types_autocast = false)"
             return Table(relation, described(connection, relation))
         case "csv" | "tsv" as kind:
-            columns = _header(connection, table, files, "\t" if kind == "tsv" else ",")
-            return Table(_csv(listing, columns, "\\t" if kind == "tsv" else ","), dict.fromkeys(columns, "VARCHAR"))
+            delimiter = "\t" if kind == "tsv" else ","
+            first = _first_line(table, files, delimiter)
+            return Table(_csv(listing, first, delimiter), dict.fromkeys(first.columns, "VARCHAR"))
         case "json":
             return Table(listing, {})
         case _:
@@ -76,36 +79,39 @@ def table_of_files(connection: duckdb.DuckDBPyConnection, table: str, files: lis
 
 
 def _format(files: list[str]) -> str:
-    kinds = {re.sub(r"\.(gz|zst)$", "", file.lower()).rpartition(".")[2] for file in files}
+    kinds = {file.lower().removesuffix(".gz").rpartition(".")[2] for file in files}
     kinds = {{"pq": "parquet", "ndjson": "json", "jsonl": "json"}.get(kind, kind) for kind in kinds}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _csv(listing: str, columns: list[str], delimiter: str) -> str:
+def _csv(listing: str, first: _FirstLine, delimiter: str) -> str:
     """Read in one fixed dialect, every field as text; a line that does not fit it is left out, and never raises."""
-    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in columns)
+    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in first.columns)
     return (
         f"read_csv({listing}, auto_detect = false, header = true, delim = '{delimiter}', quote = '\"', escape = '\"',"
-        f" columns = {{{types}}}, nullstr = '', null_padding = true, ignore_errors = true, strict_mode = false,"
-        f" max_line_size = {_LONGEST_LINE})"
+        f" new_line = '{first.line_end}', columns = {{{types}}}, nullstr = '',"
+        f" ignore_errors = true, strict_mode = false, max_line_size = {_LONGEST_LINE})"
     )
 
 
-def _header(connection: duckdb.DuckDBPyConnection, table: str, files: list[str], delimiter: str) -> list[str]:
-    """The names in the first line, which must be the same in every file."""
-    headers = set()
+@dataclass(frozen=True, slots=True)
+class _FirstLine:
+    columns: tuple[str, ...]
+    line_end: str
+
+
+def _first_line(table: str, files: list[str], delimiter: str) -> _FirstLine:
+    """The names, and how a line ends: the same in every file."""
+    found = set()
     for file in files:
-        first = connection.execute(
-            f"SELECT line FROM read_csv({text(file)}, auto_detect = false, header = false, delim = '\\x1f', quote = '',"
-            f" escape = '', columns = {{'line': 'VARCHAR'}}, max_line_size = {_LONGEST_LINE}, null_padding = true)"
-            " LIMIT 1"
-        ).fetchone()
-        line = str(first[0]) if first and first[0] is not None else ""
-        headers.add(tuple(next(csv.reader(io.StringIO(line.removeprefix("\ufeff")), delimiter=delimiter), [])))
-    names = headers.pop()
-    if headers or not names or len(set(map(_folded, names))) != len(names) or not all(names):
+        with gzip.open(file) if file.lower().endswith(".gz") else open(file, "rb") as stream:
+            line = stream.readline(_LONGEST_LINE).decode("utf-8-sig", "replace")
+        columns = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
+        found.add(_FirstLine(tuple(columns), "\\r\\n" if line.endswith("\r\n") else "\\n"))
+    first = found.pop()
+    if found or not first.columns or not all(first.columns) or len({*map(_folded, first.columns)}) < len(first.columns):
         raise EngineError("unreadable source", table)
-    return list(names)
+    return first
 
 
 def _json(listing: str, columns: Mapping[str, str]) -> str:
@@ -122,20 +128,20 @@ def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
         wanted.setdefault(*scan.unit_column)
     if not table.columns:  # JSON: whatever is asked for, as text
         table = Table(_json(table.relation, dict.fromkeys(wanted, "")), dict.fromkeys(wanted, "VARCHAR"))
-    written: list[str] = []
+    written: dict[str, str] = {}
     columns: dict[str, Column] = {}
     for column, type in scan.columns:
         spelled = _column(scan, table, column, type)
         fresh = names.new("c")
-        written.append(f"{spelled} AS {fresh}")
+        written[fresh] = spelled.sql
         columns[column] = Column(Spelled(fresh, type, leaf=True, loose=spelled.loose))
     if scan.unit_column is None:
-        return Rows(f"SELECT {', '.join(written) or '1 AS c'} FROM {table.relation}", columns)
+        return Rows((Layer(written, source=table.relation),), columns)
     unit, type = scan.unit_column
     fresh = names.new("u")
-    written.append(f"{_settled(_column(scan, table, unit, type))} AS {fresh}")
-    sql = f"SELECT {', '.join(written)} FROM {table.relation}"
-    return Rows(f"SELECT * FROM ({sql}) WHERE {fresh} IS NOT NULL", columns, Spelled(fresh, type, leaf=True))
+    written[fresh] = _settled(_column(scan, table, unit, type))
+    layers = Layer(written, source=table.relation), Layer({}, f" WHERE {fresh} IS NOT NULL")
+    return Rows(layers, columns, Spelled(fresh, type, leaf=True))
 
 
 def _column(scan: Scan, table: Table, column: str, type: ValueType) -> Spelled:
@@ -152,41 +158,29 @@ def _settled(spelled: Spelled) -> str:
 def as_declared(column: str, physical: str, type: ValueType) -> Spelled:
     """A column of the engine's type `physical` as the declared one."""
     stored = _stored(column, physical)
-    if stored is None:
+    if stored is None or resolve_cast(stored.type, type) is None:
         return literal(None, type)
-    call = Call("cast", (stored,), type, count())
-    if stored.type == type:
-        return stored
-    try:
-        made = SPELLINGS["cast"](call)
-    except KeyError:
-        return literal(None, type)
+    made = SPELLINGS["cast"](Call("cast", (stored,), type, count()))
     return made if isinstance(made, Spelled) else Spelled(made, type)
 
 
+_AS_THEY_ARE = {"BIGINT": INT, "DOUBLE": FLOAT, "BOOLEAN": BOOL, "VARCHAR": TEXT}
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
 def _stored(column: str, physical: str) -> Spelled | None:
     """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
-    call = Call("", (), TEXT, count())
-    leaf = Spelled(column, TEXT, leaf=True)
-    if physical == "BIGINT":
-        return Spelled(column, INT, leaf=True)
+    call, leaf = Call("", (), TEXT, count()), Spelled(column, TEXT, leaf=True)
+    if physical in _AS_THEY_ARE:
+        return Spelled(column, _AS_THEY_ARE[physical], leaf=True, loose=physical == "DOUBLE")
     if physical in _INTEGERS:
         return Spelled(f"CAST({column} AS BIGINT)", INT)
     if physical in ("UBIGINT", "HUGEINT", "UHUGEINT"):
         return Spelled(f"TRY_CAST({column} AS BIGINT)", INT)
-    if physical == "DOUBLE":
-        return Spelled(column, FLOAT, leaf=True, loose=True)
     if physical == "FLOAT":
         return Spelled(f"CAST({column} AS DOUBLE)", FLOAT, loose=True)
     if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", physical):
         return Spelled(column, decimal(int(found[1]), int(found[2])), leaf=True)
-    if physical == "BOOLEAN":
-        return Spelled(column, BOOL, leaf=True)
-    if physical == "VARCHAR":
-        return leaf
     if physical == "UUID" or physical.startswith("ENUM("):
         return Spelled(f"CAST({column} AS VARCHAR)", TEXT)
     if physical == "DATE":

@@ -1,7 +1,16 @@
 """Spelling of `Steps`: a number in whole steps of a grid, clamped, NULL where it is none.
 
-A `Measure` says how to sum it: `summed` is the expression whose exact sum is taken, in units of `unit` steps behind the
-point (a DECIMAL is summed as it is and made whole once a group, which saves a multiplication a row).
+A `Measure` says how to sum it. What was measured (CPU a row over 5M rows of Parquet, grouped by 8 texts; the bare sum
+is 3.7 ns, or 7.1 where values are not stored as a dictionary):
+
+    INT, a dictionary      CASE with two comparisons 7.1   LEAST(GREATEST) 3.7   sum FILTER and counts 12.9
+    INT, none              CASE 9.1                        LEAST(GREATEST) 11.7
+    DECIMAL                CASE 8.8                        LEAST(GREATEST) 15.6
+    FLOAT, with rounding   CASE 7.4                        products with truth values 6.5
+
+So an INT of narrow range - which Parquet stores as a dictionary - takes LEAST and GREATEST, which read the dictionary
+alone, although they pass NULL over: every NULL is summed as the lower bound, and taken off again by its count. A
+DECIMAL is summed as it is and made whole once a group, which saves a multiplication a row.
 """
 
 from __future__ import annotations
@@ -18,6 +27,7 @@ from privql.kernel.scalars import INT
 from privql.kernel.terms import Steps
 
 _HUGE = 2**126
+_NARROW = 2**13
 _HALF_EXACT = 2**51  # doubles below this keep their halves
 
 
@@ -25,6 +35,8 @@ _HALF_EXACT = 2**51  # doubles below this keep their halves
 class Measure:
     sql: str
     scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale
+    counted: str = ""  # what is not NULL where there are steps, if not the sql itself
+    null_as: int = 0  # what is summed for a NULL, and must be taken off again
 
 
 def measured(x: Spelled, steps: Steps) -> Measure:
@@ -34,6 +46,8 @@ def measured(x: Spelled, steps: Steps) -> Measure:
             low, high = literal(max(steps.low, INT_MIN), INT), literal(min(steps.high, INT_MAX), INT)
             if low.low <= x.low and x.high <= high.high:
                 return Measure(x.sql)
+            if steps.high - steps.low <= _NARROW:
+                return Measure(f"least(greatest({x}, {low}), {high})", counted=x.sql, null_as=steps.low)
             return Measure(_clamped(x.sql, low.sql, high.sql))
         case "INT":
             return Measure(_whole(f"CAST({x} AS HUGEINT)", Fraction(1), 2**63, steps))
@@ -85,27 +99,29 @@ def _huge(value: int) -> str:
 
 
 def _double(x: Spelled, steps: Steps) -> str:
-    """In doubles, where scaling by a power of two is exact; clamped before the cast, which so never fails."""
+    """In doubles, where scaling by a power of two is exact. NaN and infinities times 0 are NaN, which casts to NULL."""
     grid = steps.grid
     if grid <= 0 or (grid.numerator & (grid.numerator - 1)) or (grid.denominator & (grid.denominator - 1)):
         raise EngineError("unsupported")
     if not Fraction(2) ** -1022 <= grid <= Fraction(2) ** 1023:
         raise EngineError("unsupported")
-    low, high = f"DOUBLE '{_outward(steps.low * grid, -1)!r}'", f"DOUBLE '{_outward(steps.high * grid, 1)!r}'"
-    above, below = high, low
-    if x.loose:  # NaN is greater than all else here
-        above = f"(CASE WHEN {x} < DOUBLE 'inf' THEN {high} END)"
-        below = f"(CASE WHEN {x} > DOUBLE '-inf' THEN {low} END)"
-    inside = f"(CASE WHEN {x} > {high} THEN {above} WHEN {x} < {low} THEN {below} ELSE {x} END)"
-    scaled = f"{inside} * DOUBLE '{float(1 / grid)!r}'"
+    low, high = _outward(steps.low * grid, -1), _outward(steps.high * grid, 1)
+    inside = f"{x} * CAST({x} BETWEEN {_exact(low)} AND {_exact(high)} AS DOUBLE)"
+    inside += f" + {_exact(high)} * CAST({x} > {_exact(high)} AS DOUBLE)" if high else ""
+    inside += f" + {_exact(low)} * CAST({x} < {_exact(low)} AS DOUBLE)" if low else ""
+    scaled = f"({inside}) * {_exact(float(1 / grid))}"
     if max(abs(steps.low), abs(steps.high)) <= _HALF_EXACT:
-        return f"CAST(floor({scaled} + DOUBLE '0.5') AS BIGINT)"
+        return f"TRY_CAST(floor({scaled} + DOUBLE '0.5') AS BIGINT)"
     whole = (
         f"list_transform([{scaled}], lambda __y: CASE WHEN abs(__y) < DOUBLE '{float(_HALF_EXACT)!r}'"
-        f" THEN CAST(floor(__y + DOUBLE '0.5') AS BIGINT) ELSE CAST(__y AS BIGINT) END)[1]"
+        f" THEN TRY_CAST(floor(__y + DOUBLE '0.5') AS BIGINT) ELSE TRY_CAST(__y AS BIGINT) END)[1]"
     )
     ends = literal(steps.low, INT).sql, literal(steps.high, INT).sql
     return f"list_transform([{whole}], lambda __s: {_clamped('__s', *ends)})[1]"
+
+
+def _exact(value: float) -> str:
+    return f"DOUBLE '{value!r}'"
 
 
 def _outward(end: Fraction, side: int) -> float:

@@ -1,0 +1,128 @@
+"""How much slower exact, clamped, bounded sums are than the plain SQL a person would write, on DuckDB itself.
+
+    python benchmarks/engine.py [--rows 10000000] [--repeats 7]
+
+Both sides read the same Parquet file, warm, in turns; the ratio of the least times is what counts, and beside it stands
+that of processor time, which other work on the machine disturbs less. PrivQL's side is what a query over declared
+columns lowers to: ranges as clamps, the list as a CASE, sums in whole steps, rows without a unit dropped; the plain
+side is `SELECT k, count(*), sum(x), avg(x) … GROUP BY k`. Between one row in 100 and one in 2 lies outside its range.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import duckdb
+
+from privql.engines.duckdb import DuckDBEngine
+from privql.engines.interface import Source
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.terms import Balance, Contribution, Key, Project, Scan, Steps, Sums, Tally, Total, Unit
+
+REGIONS = tuple(f"region {i}" for i in range(8))
+PRICE = decimal(10, 2)
+RANGES: dict[str, tuple[ValueType, Value, Value, Fraction]] = {
+    "i": (INT, 0, 100, Fraction(1)),
+    "d": (PRICE, Fraction(0), Fraction(10000), Fraction(1, 100)),
+    "f": (FLOAT, 0.0, 64.0, Fraction(1, 2**34)),
+}
+TARGETS = {"i": 1.4, "d": 1.4, "f": 1.8, None: 1.4}
+
+
+def write(path: Path, rows: int) -> None:
+    duckdb.execute("SELECT setseed(0.5)")
+    duckdb.execute(
+        "COPY (SELECT range AS person, CASE WHEN random() < 0.01 THEN 'elsewhere'"
+        " ELSE 'region ' || CAST(floor(random() * 8) AS INT) END AS k, CAST(random() * 120 AS BIGINT) AS i,"
+        " CAST(random() * 20000 AS DECIMAL(10,2)) AS d, random() * 65 AS f"
+        f" FROM range({rows})) TO '{path}'"
+    )
+
+
+def query(contributions: tuple[Contribution, ...], columns: tuple[str, ...], grouped: bool) -> Sums:
+    """As the planner writes it: the scan, the declarations made true, groups, sums."""
+    declared: dict[str, Scalar] = {}
+    types: list[tuple[str, ValueType]] = []
+    for column in columns:
+        type, low, high, _ = RANGES[column]
+        types.append((column, type))
+        declared[column] = Apply("clamp", (Field(column, type), Const(low, type), Const(high, type)), type)
+    keys: tuple[Key, ...] = ()
+    if grouped:
+        k = Field("k", TEXT)
+        inside = Apply("in", (k, *(Const(region, TEXT) for region in REGIONS)), BOOL)
+        declared["k"] = Apply("case", (inside, k, Const(None, TEXT)), TEXT)
+        types.append(("k", TEXT))
+        keys = (Key(k, (*REGIONS, None)),)
+    scan = Scan("t", Unit("person"), ("person", INT), True, tuple(types))
+    return Sums(Project(scan, tuple(declared.items())), keys, contributions)
+
+
+def steps(column: str) -> Steps:
+    type, low, high, grid = RANGES[column]
+    return Steps(Field(column, type), grid, int(Fraction(low) / grid), int(Fraction(high) / grid))  # type: ignore[arg-type]
+
+
+Times = tuple[float, float]  # of the clock, of the processors
+
+
+def least(work: Callable[[], object], other: Callable[[], object], repeats: int) -> tuple[Times, Times]:
+    """The least seconds of both, taken in turns."""
+    times: dict[Callable[[], object], list[Times]] = {work: [], other: []}
+    for _ in range(repeats):
+        for one, into in times.items():
+            start, busy = time.perf_counter(), time.process_time()
+            one()
+            into.append((time.perf_counter() - start, time.process_time() - busy))
+    ours, theirs = ((min(t[0] for t in taken), min(t[1] for t in taken)) for taken in times.values())
+    return ours, theirs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        write(path, options.rows)
+        plain = duckdb.connect(config={"threads": options.threads})
+        with DuckDBEngine({"t": Source((str(path),))}, threads=options.threads) as engine:
+            print(f"{options.rows:,} rows, {options.threads} threads, least of {options.repeats}")
+            print(f"{'':32}{'PrivQL':>9}{'plain':>9}{'ratio':>7}{'must':>6}{'CPU ratio':>11}")
+            for grouped in (True, False):
+                key, group = ("k, ", " GROUP BY k") if grouped else ("", "")
+                cases: list[tuple[str, str | None, tuple[Contribution, ...], str]] = [
+                    ("COUNT", None, (Tally(),), "count(*)")
+                ]
+                for x, (type, *_) in RANGES.items():
+                    total, balance = Total(steps(x)), Balance(steps(x))
+                    cases += [
+                        (f"SUM {type}", x, (total,), f"sum({x})"),
+                        (f"AVG {type}", x, (balance,), f"avg({x})"),
+                        (f"all three, {type}", x, (Tally(), total, balance), f"count(*), sum({x}), avg({x})"),
+                    ]
+                for title, column, contributions, sql in cases:
+                    sums = query(contributions, (column,) if column else (), grouped)
+                    text = f"SELECT {key}{sql} FROM read_parquet('{path}'){group}"
+                    run, ask = partial(engine.run, sums, b""), partial(asked, plain, text)
+                    ours, theirs = least(run, ask, options.repeats)
+                    clock, busy = ours[0] / theirs[0], ours[1] / theirs[1]
+                    label = title + (" by k" if grouped else "")
+                    row = f"{label:32}{ours[0] * 1e3:7.0f}ms{theirs[0] * 1e3:7.0f}ms{clock:7.2f}"
+                    print(f"{row}{TARGETS[column]:6.1f}{busy:11.2f}", flush=True)
+
+
+def asked(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    return connection.execute(sql).fetchall()
+
+
+if __name__ == "__main__":
+    main()
