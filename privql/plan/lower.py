@@ -12,6 +12,7 @@ from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
 from privql.kernel.terms import Contribution, Key, Scan
 from privql.policy.catalog import Column
+from privql.syntax import ast
 
 _LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
 
@@ -106,10 +107,10 @@ def enforced(column: Column, env: Env) -> Scalar:
 
 
 def declared(column: Column, env: Env) -> Domain:
-    if column.values_from is None or env.public is None:
+    """REFERENCES says which groups there are, and changes no value: a row that dangles is in none of them."""
+    if not isinstance(column.values_from, ast.Query) or env.public is None:
         return column.domain
-    source = column.values_from
-    members = env.public.column(*source) if isinstance(source, tuple) else env.public.query(source)
+    members = env.public.query(column.values_from)
     return column.domain if members is None else finite(members, column.domain.nullable, column.domain.grid)
 
 
