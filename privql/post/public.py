@@ -45,7 +45,8 @@ def public_leaf(
         spelled = rows.columns[column].spelled.sql
         made.append(f'{read(spelled, type) if type.kind == "FLOAT" else spelled} AS "{at}"')
     made.append(f"row_number() OVER () - 1 AS {ROW}")
-    return Leaf(f"(SELECT {', '.join(made)} FROM ({rows.sql}))", tuple(column for column, _ in columns))
+    wanted = ", ".join(made)
+    return Leaf(f"(SELECT {wanted} FROM ({rows.sql(wanted)}))", tuple(column for column, _ in columns))
 
 
 def _opened(connection: duckdb.DuckDBPyConnection, table: str, source: Source) -> Table:
