@@ -44,8 +44,8 @@ from tests.functions.pools import NARROW, PRICE, WIDE, calls, some_value
 from tests.reference import types
 
 COLUMNS: Columns = (
-    ("i", INT), ("j", INT), ("f", FLOAT), ("g", FLOAT), ("d", PRICE), ("n", NARROW), ("w", WIDE), ("b", BOOL), ("s", TEXT),
-    ("t", TEXT), ("dt", DATE), ("ts", TIMESTAMP), ("u", INT), ("v", TEXT),
+    ("i", INT), ("j", INT), ("f", FLOAT), ("g", FLOAT), ("d", PRICE), ("n", NARROW), ("w", WIDE), ("b", BOOL),
+    ("s", TEXT), ("t", TEXT), ("dt", DATE), ("ts", TIMESTAMP), ("u", INT), ("v", TEXT),
 )  # fmt: skip
 SMALL = {"INT": (0, 1, 2, 3, -4), "TEXT": ("a", "b", "é", ""), "FLOAT": (0.5, -1.25, 3.0)}
 CALLS = defaultdict(list)

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from privql.functions.scalar import evaluate
-from privql.kernel.scalars import Apply, Const, Field, Scalar
+from privql.functions.scalar import evaluate, evaluate_term, resolve
+from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, decimal
 from tests.engines.values import Columns, Row, column, connect, evaluated, load
-from tests.functions.pools import Call, calls
+from tests.functions.pools import Call, calls, hostile, in_type, some_value
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
@@ -47,3 +47,41 @@ def test_an_operation_means_what_its_python_says(op: str) -> None:
                     if got != wanted:
                         wrong.append((str([str(t) for t in types]), given, wanted, got))
     assert not wrong, (len(wrong), [str(w)[:400] for w in wrong[:: max(1, len(wrong) // 8)]])
+
+
+WIDTHS = (
+    decimal(38, 0),
+    decimal(38, 10),
+    decimal(38, 38),
+    decimal(20, 20),
+    decimal(1, 0),
+    decimal(18, 9),
+    decimal(37, 1),
+)
+
+
+def _representable(value: Value, type: ValueType) -> bool:
+    return value is None or in_type(value, type)
+
+
+@pytest.mark.parametrize("left", WIDTHS, ids=str)
+def test_decimals_of_every_width_add_and_multiply_alike(left: ValueType) -> None:
+    random = Random(str(left))
+    with connect() as connection:
+        for right in WIDTHS:
+            columns: Columns = (("a", left), ("b", right))
+            pairs = [(a, b) for a in (None, *hostile(left)) for b in (None, *hostile(right))]
+            pairs += [(some_value(left, random), some_value(right, random)) for _ in range(40)]
+            rows: list[Row] = [
+                {"a": a, "b": b} for a, b in pairs if _representable(a, left) and _representable(b, right)
+            ]
+            load(connection, "t", columns, rows)
+            terms: list[Scalar] = []
+            for op in ("add", "sub", "mul", "mod", "lt"):
+                resolved = resolve(op, (left, right), (None, None))
+                if resolved is not None:
+                    sides = zip((Field("a", left), Field("b", right)), resolved.arg_types, strict=True)
+                    args = tuple(f if f.type == t else Apply("cast", (f,), t) for f, t in sides)
+                    terms.append(Apply(resolved.op, args, resolved.result))
+            for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
+                assert found == tuple(evaluate_term(term, row) for term in terms), (row, right)

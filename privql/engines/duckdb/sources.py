@@ -15,8 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from privql.engines.duckdb.expressions import Call, Spelled, literal, name, text
 from privql.engines.duckdb.relations import Column, Layer, Names, Rows
@@ -26,6 +25,9 @@ from privql.engines.interface import EngineError, Source
 from privql.functions.scalar import resolve_cast
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.terms import Scan
+
+if TYPE_CHECKING:
+    import duckdb
 
 _LONGEST_LINE = 2**24
 

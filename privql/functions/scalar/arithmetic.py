@@ -92,7 +92,7 @@ def _added(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
         case ("DATE", _) | (_, "DATE"):
             return calendar.date_or_null(left + right)
         case _:
-            return exact(left + right, result)
+            return exact(left + right, result) if _held(values, result) else None
 
 
 def _subtracted(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
@@ -105,7 +105,12 @@ def _subtracted(types: Types, result: ValueType, values: tuple[Any, ...]) -> Val
         case ("DATE", "INT"):
             return calendar.date_or_null(left - right)
         case _:
-            return exact(left - right, result)
+            return exact(left - right, result) if _held(values, result) else None
+
+
+def _held(values: tuple[Any, ...], result: ValueType) -> bool:
+    """Both sides are brought to the type of a sum first: of 38 digits, it may hold fewer before the point than they."""
+    return all(exact(value, result) is not None for value in values)
 
 
 def _multiplied(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:

@@ -32,7 +32,7 @@ def added(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
         return _moved(types[1], result, right, left, 1)
     sums = fitted(result, ends.plus(span(left), span(right)), ends.both_steps(left, right), True)
     moved, by = (left, right) if right.low == right.high else (right, left)
-    return _listed_shift(result, moved, by, 1, sums)
+    return _listed_shift(result, moved, by, 1, _if_held(types, result, sums))
 
 
 def subtracted(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
@@ -41,7 +41,14 @@ def subtracted(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Dom
         return _moved(types[0], result, left, right, -1)
     overflow = types[1].kind != "DATE"  # days between two dates always fit
     differences = fitted(result, ends.minus(span(left), span(right)), ends.both_steps(left, right), overflow)
-    return _listed_shift(result, left, right, -1, differences)
+    return _listed_shift(result, left, right, -1, _if_held(types, result, differences))
+
+
+def _if_held(types: Types, result: ValueType, sums: Domain) -> Domain:
+    """NULL may also come of a side that the type of the sum does not hold."""
+    digits = result.precision - result.scale
+    lost = result.kind == "DECIMAL" and any(type.precision - type.scale > digits for type in types)
+    return sums.with_null() if lost else sums
 
 
 def _listed_shift(result: ValueType, moved: Domain, by: Domain, sign: int, sums: Domain) -> Domain:

@@ -1,0 +1,160 @@
+"""Files and frames read as the types declared: converted, or NULL, and never an error that a row could cause."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from privql.engines.duckdb import DuckDBEngine
+from privql.engines.duckdb.relations import Names
+from privql.engines.duckdb.sources import read_scan
+from privql.engines.interface import EngineError, Source
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
+from privql.kernel.terms import Scan, Sums, Tally, Unit
+from tests.engines.values import inward
+
+PRICE = decimal(5, 2)
+
+
+Read = list[tuple[object, ...]]
+
+
+def read(source: Source, *columns: tuple[str, ValueType], unit: tuple[str, ValueType] | None = None) -> Read:
+    scan = Scan("t", Unit("person"), unit, False, columns)
+    failures: list[BaseException] = []
+    with DuckDBEngine({"t": source}, owner_log=failures.append) as engine:
+        engine.preflight([scan])
+        counted = engine.run(Sums(scan, (), (Tally(),)), b"").tolist()
+        rows = read_scan(scan, engine._table("t"), Names())
+        names = [rows.columns[c].spelled for c, _ in columns]
+        outward = ", ".join(_outward(spelled.sql, spelled.type, spelled.loose) for spelled in names) or "1"
+        found = engine._connection.execute(f"SELECT {outward} FROM ({rows.sql(outward)})").fetchall()
+    assert counted == [[len(found)]] and not failures
+    types = [t for _, t in columns]
+    return [tuple(inward(v, t) for v, t in zip(row, types, strict=False)) for row in found]
+
+
+def _outward(sql: str, type: ValueType, loose: bool) -> str:
+    if loose:
+        return f"CASE WHEN isfinite({sql}) THEN {sql} END"
+    return {"DATE": f"datediff('day', DATE '1970-01-01', {sql})", "TIMESTAMP": f"epoch_us({sql})"}.get(type.kind, sql)
+
+
+def day(text: str) -> int:
+    return (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days
+
+
+CSV = "\n".join(
+    (
+        'id,Age,"a ""b""",born',
+        '1,5,"x, y",2024-02-29',
+        '2,,"",2023-02-29',
+        '3,abc,"two\nlines",',
+        "4,1e1,'z',0001-01-01",
+        "5,7",
+        "6,8,x,2024-01-01,more",
+        " 7 ,-0x1, q ,24-1-1",
+        "",
+    )
+)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.CSV.gz", "a.tsv"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_is_read_as_text_in_one_dialect(name: str, end: str, tmp_path: Path) -> None:
+    written = CSV.replace("\n", end).replace(",", "\t") if name.endswith("tsv") else CSV.replace("\n", end)
+    data = written.encode()
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    source = Source((str(tmp_path / "*.*"),))
+    found = read(source, ("ID", INT), ("age", INT), ('a "b"', TEXT), ("born", DATE))
+    first = "x\t y" if name.endswith("tsv") else "x, y"
+    assert found == [
+        (1, 5, first, day("2024-02-29")),
+        (2, None, None, None),
+        (3, None, f"two{end}lines", None),
+        (4, 10, "'z'", day("0001-01-01")),
+        (6, 8, "x", day("2024-01-01")),
+        (7, None, " q ", None),
+    ]
+    assert len(read(source, ("id", TEXT), unit=("age", INT))) == 3
+
+
+def test_broken_lines_of_csv_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n1,2\n\xff\xfe,3\n4," + b"9" * 20_000_000 + b'\n5,6\n7,"unclosed\n8,9\n')
+    assert read(Source((str(path),)), ("a", INT), ("b", INT))[:2] == [(1, 2), (5, 6)]
+
+
+def test_files_of_one_table_agree_in_their_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "b.csv").write_text("a,b\n3,4\n")
+    files = Source((str(tmp_path / "*.csv"),))
+    assert sorted(read(files, ("a", INT), ("b", FLOAT))) == [(1, 2.0), (3, 4.0)]
+    for other in ("b,a\n3,4\n", "", "a,A\n", "a,\n"):
+        (tmp_path / "b.csv").write_text(other)
+        with pytest.raises(EngineError, match="cannot be read"):
+            read(files, ("a", INT))
+
+
+def test_json_is_read_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.ndjson"
+    path.write_text('{"a": 1, "b": "x"}\n{"a": "2", "b": null, "c": [1]}\n{"b": {"k": 1}}\n')
+    assert read(Source((str(path),)), ("a", INT), ("b", TEXT)) == [(1, "x"), (2, None), (None, '{"k":1}')]
+
+
+def test_stored_types_are_converted_as_cast_would(tmp_path: Path) -> None:
+    moment = datetime.datetime(2024, 2, 29, 23, 30, tzinfo=datetime.timezone(datetime.timedelta(hours=-2)))
+    table = pa.table(
+        {
+            "i8": pa.array([1, -1, None], pa.int8()),
+            "u64": pa.array([1, 2**63, None], pa.uint64()),
+            "f32": pa.array([0.5, float("nan"), float("inf")], pa.float32()),
+            "f64": [2.5, float("-inf"), 1e300],
+            "dec": pa.array([Decimal("1.005"), Decimal("999.995"), None], pa.decimal128(20, 3)),
+            "text": ["12", "x", None],
+            "zoned": pa.array([moment, None, None], pa.timestamp("us", "America/Sao_Paulo")),
+            "far": pa.array([0, 10**12, -(10**12)], pa.timestamp("s")),
+            "date": pa.array([0, 3_000_000, -800_000], pa.date32()),
+            "list": [[1], [2], None],
+            "dict": pa.array(["a", "b", None]).dictionary_encode(),
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    utc = day("2024-03-01") * 86_400_000_000 + 90 * 60_000_000
+    wanted = {
+        ("i8", INT): [1, -1, None], ("i8", TEXT): ["1", "-1", None], ("i8", BOOL): [True, True, None],
+        ("u64", INT): [1, None, None], ("u64", FLOAT): [1.0, None, None],
+        ("f32", FLOAT): [0.5, None, None], ("f64", FLOAT): [2.5, None, 1e300], ("f64", INT): [3, None, None],
+        ("f64", TEXT): [None] * 3, ("dec", PRICE): [Decimal("1.01"), None, None], ("dec", INT): [1, 1000, None],
+        ("text", INT): [12, None, None], ("zoned", TIMESTAMP): [utc, None, None],
+        ("zoned", DATE): [day("2024-03-01"), None, None],
+        ("far", TIMESTAMP): [0, None, None], ("date", DATE): [0, None, None], ("date", INT): [None] * 3,
+        ("list", TEXT): [None] * 3, ("dict", TEXT): ["a", "b", None],
+    }  # fmt: skip
+    for source in (Source((str(tmp_path / "a.parquet"),)), Source(frame=table)):
+        for (column, type), values in wanted.items():
+            assert [row[0] for row in read(source, (column, type))] == values, (column, type)
+    assert len(read(Source(frame=table), unit=("u64", INT))) == 1
+    assert len(read(Source(frame=table), unit=("f64", FLOAT))) == 2
+
+
+def test_files_whose_types_differ_are_read_as_one(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array([1], pa.int32())}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": pa.array([2**40], pa.int64()), "b": ["x"]}), tmp_path / "1.parquet")
+    assert sorted(read(Source((str(tmp_path / "*.parquet"),)), ("a", INT))) == [(1,), (2**40,)]
+
+
+def test_object_columns_of_pandas_do_not_depend_on_a_sample() -> None:
+    late = [1] * 2000 + ["x", Decimal("1.50"), None, b"\xff", datetime.date(2024, 1, 1), float("nan"), [1]]
+    frame = pd.DataFrame({"o": late, "n": np.arange(len(late))})
+    wanted = [1] * 2000 + [None, Decimal("1.5")] + [None] * 5
+    assert [row[0] for row in read(Source(frame=frame), ("o", PRICE))] == wanted
+    assert read(Source(frame=frame), ("o", DATE))[-3] == (day("2024-01-01"),)
