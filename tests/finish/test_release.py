@@ -194,9 +194,9 @@ def test_pandas_gets_types_that_hold_the_values() -> None:
 
 
 def test_an_interval_of_integers_is_rounded_outwards() -> None:
-    law = Law("sum", Fraction(1, 2), Fraction(10))
+    law = Law("sum", Fraction(1, 7), Fraction(10))
     release = Release((Column("n", INT, whole(INT), Label.RELEASED, law),), ((3,), (None,)))
-    reach = Fraction(REACH, 2)
+    reach = Fraction(REACH, 7)
     frame = release.interval()
     assert frame["n_low"][0] == math.floor(3 - reach) and frame["n_high"][0] == math.ceil(3 + reach)
     assert frame["n_low"][1] is pd.NA
@@ -206,3 +206,10 @@ def test_a_mean_without_a_partner_in_a_join_has_no_interval() -> None:
     law = Law("mean", Fraction(1), Fraction(10), 0, 9)
     release = Release((Column("m", FLOAT, whole(FLOAT), Label.RELEASED, law, (None,)),), ((None,),))
     assert math.isnan(release.interval()["m_low"][0])
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**6))
+def test_a_program_never_reads_less_error_than_there_is(grid: Fraction) -> None:
+    column = Column("x", FLOAT, whole(FLOAT), Label.RELEASED, Law("sum", grid, Fraction(10)))
+    ((found,),) = Release((column,), ((0.0,),)).to_json()["halfwidth95"]
+    assert REACH * grid <= Fraction(found) <= REACH * grid * (1 + Fraction(1, 10**12))

@@ -190,6 +190,24 @@ def test_windows_reach_beyond_the_ends_of_integers(processor: PostProcessor) -> 
     assert ran(processor, Windowed(leaf, (("out", tiles),)), INT, table) == [3, None, None]
 
 
+def test_nulls_are_passed_over_where_a_window_says_so(processor: PostProcessor) -> None:
+    table = Table((("k0", INT), ("k1", INT)), ((1, None), (2, 5), (3, None), (4, 6), (5, None)))
+    order = (SortKey(Field("c0", INT), False, False),)
+    leaf = Measured(0, (("c0", INT), ("c1", INT)))
+    frame = (FrameBound("UNBOUNDED PRECEDING"), FrameBound("UNBOUNDED FOLLOWING"))
+    for name, args, passed, kept in (
+        ("lag", (), [None, None, 5, 5, 6], [None, None, 5, None, 6]),
+        ("lead", (), [5, 6, 6, None, None], [5, None, 6, None, None]),
+        ("first_value", (), [5] * 5, [None] * 5),
+        ("last_value", (), [6] * 5, [None] * 5),
+        ("nth_value", (Const(2, INT),), [6] * 5, [5] * 5),
+    ):
+        call = AggregateCall(name, (Field("c1", INT), *args), INT)
+        for ignore, wanted in ((True, passed), (False, kept)):
+            window = WindowCall(call, (), order, "ROWS", *frame, ignore)
+            assert ran(processor, Windowed(leaf, (("out", window),)), INT, table) == wanted
+
+
 # ---- typing and domains
 
 
