@@ -8,12 +8,12 @@ nothing depends on SQL's scoping any more. A subquery used as a value is a `Fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
+from privql.frozen import frozen
 from privql.kernel.scalars import Scalar, Value, ValueType
 from privql.kernel.terms import Unit
 from privql.syntax import ast
@@ -28,7 +28,7 @@ class Label(IntEnum):
     PRIVATE = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribute:
     """A column of a relation: its identifier, how it prints, and what is known of it."""
 
@@ -44,7 +44,7 @@ class Attribute:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicScan:
     """Columns of a public table - or, `dummy`, of rows invented for any table from the policy alone."""
 
@@ -53,7 +53,7 @@ class PublicScan:
     dummy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleasedScan:
     """Columns of an answer that was released earlier under a name."""
 
@@ -61,13 +61,13 @@ class ReleasedScan:
     columns: tuple[tuple[str, str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivateScan:
     table: str
     columns: tuple[tuple[str, str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measured:
     """The released groups of block number `block` of this statement: its keys, then its aggregates."""
 
@@ -75,7 +75,7 @@ class Measured:
     columns: tuple[tuple[str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """VALUES; with one empty row, the FROM of a SELECT without FROM."""
 
@@ -83,7 +83,7 @@ class Rows:
     rows: tuple[tuple[Scalar, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shared:
     """A reference to a CTE or view that is computed once: columns (id here, id there, type)."""
 
@@ -91,7 +91,7 @@ class Shared:
     columns: tuple[tuple[str, str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Where:
     """Rows for which the condition is TRUE: WHERE, HAVING, QUALIFY."""
 
@@ -99,7 +99,7 @@ class Where:
     condition: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compute:
     """Exactly these columns, computed from each row."""
 
@@ -107,7 +107,7 @@ class Compute:
     columns: tuple[tuple[str, Scalar], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joined:
     """Columns of both sides. `on` None is a cross join. `lateral`: the right side may read the left side's columns."""
 
@@ -118,14 +118,14 @@ class Joined:
     lateral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SortKey:
     value: Scalar
     descending: bool
     nulls_first: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregateCall:
     """An SQL aggregate over public or released rows: exact. `function` lower case, `star` for COUNT(*)."""
 
@@ -137,13 +137,13 @@ class AggregateCall:
     where: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FrameBound:
     kind: Literal["UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"]
     size: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowCall:
     """A window function, or an aggregate over a window."""
 
@@ -156,7 +156,7 @@ class WindowCall:
     ignore_nulls: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grouped:
     """GROUP BY: the columns are the keys, then the aggregates, then GROUPING()'s bit masks.
 
@@ -170,7 +170,7 @@ class Grouped:
     grouping: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Windowed:
     """All columns of the input, and one more for each window call."""
 
@@ -178,12 +178,12 @@ class Windowed:
     calls: tuple[tuple[str, WindowCall], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Distinct:
     input: Rel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Combined:
     """UNION, INTERSECT, EXCEPT by position: both sides have as many columns as `columns` names anew."""
 
@@ -196,7 +196,7 @@ class Combined:
     columns: tuple[tuple[str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sorted:
     input: Rel
     keys: tuple[SortKey, ...]
@@ -225,7 +225,7 @@ Rel = (
 SubqueryKind = Literal["scalar", "exists", "in", "any", "all"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subquery:
     """A query as a value: its one value, whether it has rows, or how `operand` compares with them by `op`."""
 
@@ -236,7 +236,7 @@ class Subquery:
     op: str = "="
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """An aggregate of private rows, to be measured."""
 
@@ -252,7 +252,7 @@ class Aggregate:
     privacy: ast.Privacy | None = None  # its own clause
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupingKey:
     id: str
     value: Scalar
@@ -262,7 +262,7 @@ class GroupingKey:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A SELECT that aggregates private rows, cut out of its query."""
 
@@ -275,7 +275,7 @@ class Block:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedQuery:
     """A query that passed: the SQL that is left over released rows, and the blocks that must be measured first."""
 

@@ -8,13 +8,14 @@ TRIM are calls, `a::INT` is a Cast, `x NOT IN (…)` is InList with `negated`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from privql.diagnostics import NOWHERE, Span
+from privql.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Node:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -22,36 +23,36 @@ class Node:
 # ---------------------------------------------------------------- expressions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column(Node):
     """`a`, `t.a`, `s.t.a`."""
 
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number(Node):
     """`12` is INT, `1.50` DECIMAL, `1e3` FLOAT. The text holds no underscores."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class String(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Boolean(Node):
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Null(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Typed(Node):
     """`DATE '2024-01-01'`, `TIMESTAMP '…'`, `TIME '…'`: `type` is upper case."""
 
@@ -59,7 +60,7 @@ class Typed(Node):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interval(Node):
     """`INTERVAL '3' MONTH`, `INTERVAL 3 MONTH`, `INTERVAL '1 day 2 hours'` (unit None), `INTERVAL $n DAY`."""
 
@@ -67,20 +68,20 @@ class Interval(Node):
     unit: str | None  # upper case, singular
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Param(Node):
     """`$name` or `$1`, without the dollar."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(Node):
     op: Literal["-", "+", "~", "NOT"]
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binary(Node):
     """Arithmetic `+ - * / // % ^`, text `||`, bits `& | << >>`, regex `~ ~* !~ !~*`, JSON `-> ->>`,
     comparison `= <> < <= > >=` (`!=` is read as `<>`), `AND`, `OR`."""
@@ -90,7 +91,7 @@ class Binary(Node):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Is(Node):
     """`x IS [NOT] NULL | TRUE | FALSE | UNKNOWN` (also ISNULL, NOTNULL)."""
 
@@ -99,14 +100,14 @@ class Is(Node):
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsDistinct(Node):
     left: Expr
     right: Expr
     negated: bool  # IS NOT DISTINCT FROM
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Like(Node):
     operand: Expr
     pattern: Expr
@@ -115,7 +116,7 @@ class Like(Node):
     insensitive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Between(Node):
     operand: Expr
     low: Expr
@@ -124,21 +125,21 @@ class Between(Node):
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InList(Node):
     operand: Expr
     items: tuple[Expr, ...]
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InQuery(Node):
     operand: Expr
     query: Query
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantified(Node):
     """`x > ALL (SELECT …)`; SOME is read as ANY."""
 
@@ -148,26 +149,26 @@ class Quantified(Node):
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exists(Node):
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scalar(Node):
     """A parenthesised query as a value."""
 
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case(Node):
     operand: Expr | None
     whens: tuple[tuple[Expr, Expr], ...]
     otherwise: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeName(Node):
     """`name` upper case as written (`DOUBLE PRECISION`, `CHARACTER VARYING` keep their space)."""
 
@@ -175,7 +176,7 @@ class TypeName(Node):
     arguments: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cast(Node):
     """CAST, TRY_CAST and `::` mean the same: what cannot be cast is NULL."""
 
@@ -183,29 +184,29 @@ class Cast(Node):
     type: TypeName
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extract(Node):
     field: str  # upper case
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row(Node):
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListOf(Node):
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index(Node):
     operand: Expr
     index: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Star(Node):
     """`*`, `t.*`, with EXCLUDE and REPLACE in a select list; also the argument of COUNT(*)."""
 
@@ -214,7 +215,7 @@ class Star(Node):
     replace: tuple[tuple[Expr, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named(Node):
     """`name => value` as an argument."""
 
@@ -222,7 +223,7 @@ class Named(Node):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Node):
     """A function, aggregate or window call. `name` as written."""
 
@@ -273,27 +274,27 @@ Expr = (
 # ---------------------------------------------------------------- queries
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderItem(Node):
     expr: Expr
     descending: bool = False
     nulls_first: bool | None = None  # None: not said
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FrameEdge(Node):
     kind: Literal["UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"]
     size: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frame(Node):
     unit: Literal["ROWS", "RANGE", "GROUPS"]
     start: FrameEdge
     end: FrameEdge | None = None  # None: not said, which means CURRENT ROW
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window(Node):
     base: str | None = None  # a named window that this one refines
     partition: tuple[Expr, ...] = ()
@@ -301,7 +302,7 @@ class Window(Node):
     frame: Frame | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Privacy(Node):
     """The privacy clause of a query, or of one aggregate (which may also have `share` and `bounds_auto`).
 
@@ -321,13 +322,13 @@ class Privacy(Node):
     bounds_auto: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SelectItem(Node):
     expr: Expr
     alias: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupKey(Node):
     """One grouping expression, with its known keys if they are stated."""
 
@@ -335,24 +336,24 @@ class GroupKey(Node):
     keys: tuple[Expr, ...] | Query | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupSet(Node):
     """`(a, b)` or `()` inside GROUPING SETS, or alone in GROUP BY when empty."""
 
     exprs: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cube(Node):
     exprs: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rollup(Node):
     exprs: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupingSets(Node):
     sets: tuple[Grouping, ...]
 
@@ -360,7 +361,7 @@ class GroupingSets(Node):
 Grouping = GroupKey | GroupSet | Cube | Rollup | GroupingSets
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableRef(Node):
     path: tuple[str, ...]
     alias: str | None = None
@@ -368,7 +369,7 @@ class TableRef(Node):
     dummy: bool = False  # FROM DUMMY t
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Derived(Node):
     query: Query
     alias: str | None = None
@@ -376,7 +377,7 @@ class Derived(Node):
     lateral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableFunction(Node):
     name: str
     args: tuple[Expr, ...] = ()
@@ -384,7 +385,7 @@ class TableFunction(Node):
     columns: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Join(Node):
     kind: Literal["INNER", "LEFT", "RIGHT", "FULL", "CROSS"]
     left: Relation
@@ -397,7 +398,7 @@ class Join(Node):
 Relation = TableRef | Derived | TableFunction | Join
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Select(Node):
     items: tuple[SelectItem, ...]
     distinct: bool = False
@@ -411,12 +412,12 @@ class Select(Node):
     options: tuple[tuple[str, Expr], ...] | None = None  # SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(…)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Values(Node):
     rows: tuple[tuple[Expr, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetOperation(Node):
     op: Literal["UNION", "INTERSECT", "EXCEPT"]
     all: bool
@@ -424,14 +425,14 @@ class SetOperation(Node):
     right: Body
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cte(Node):
     name: str
     columns: tuple[str, ...]
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limit(Node):
     """LIMIT n [PER UNIT [u]], also FETCH FIRST n ROWS ONLY. `count` None is LIMIT ALL."""
 
@@ -440,7 +441,7 @@ class Limit(Node):
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query(Node):
     body: Body
     ctes: tuple[Cte, ...] = ()
@@ -457,14 +458,14 @@ Body = Select | Values | SetOperation | Query  # a Query here was written in par
 # ---------------------------------------------------------------- an analyst's statements
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateRelease(Node):
     name: str
     columns: tuple[str, ...]
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explain(Node):
     """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
 
@@ -472,39 +473,39 @@ class Explain(Node):
     verbose: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Show(Node):
     what: str  # upper case: TABLES, BUDGET, RELEASES, …
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Describe(Node):
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetOption(Node):
     name: str
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drop(Node):
     kind: Literal["VIEW", "RELEASE"]
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begin(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rollback(Node):
     pass
 
@@ -512,19 +513,19 @@ class Rollback(Node):
 # ---------------------------------------------------------------- the owner's statements
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateUnit(Node):
     name: str
     change_one: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class References(Node):
     table: str
     column: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnDefinition(Node):
     """One column and what the owner declares of it; each option at most once, in any order."""
 
@@ -543,7 +544,7 @@ class ColumnDefinition(Node):
     visible: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableUnit(Node):
     """`UNIT ROW [AS u]` (via ROW), `UNIT u VIA column` after the column list, `UNIT u` alone with a column option."""
 
@@ -552,7 +553,7 @@ class TableUnit(Node):
     via: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateTable(Node):
     name: str
     private: bool
@@ -564,14 +565,14 @@ class CreateTable(Node):
     connection: tuple[str, ...] = ()  # FROM warehouse.schema.table
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateView(Node):
     name: str
     columns: tuple[str, ...]
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateBudget(Node):
     name: str
     unit: str
@@ -582,7 +583,7 @@ class CreateBudget(Node):
     max_epsilon: Expr | None = None  # MAX EPSILON e PER QUERY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant(Node):
     """`GRANT budget TO alice, bob [LIMIT EPSILON e [DELTA d] EACH]`."""
 
@@ -592,7 +593,7 @@ class Grant(Node):
     delta: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refresh(Node):
     table: str
     version: str
