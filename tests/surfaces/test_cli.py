@@ -220,8 +220,9 @@ def test_help_and_version_are_accepted(privql: Command) -> None:
 
 
 def test_what_can_be_seen_without_spending_is_seen(applied: Command) -> None:
-    text = "SHOW TABLES; SHOW BUDGET; SHOW RELEASES; DESCRIBE patients; EXPLAIN SELECT COUNT(*) FROM patients SPEND EPSILON 1;"
-    seen = applied("run", "-c", text + "SELECT * FROM DUMMY patients LIMIT 2; SELECT 1 + 1 AS two", *ALICE)
+    text = """SHOW TABLES; SHOW BUDGET; SHOW RELEASES; DESCRIBE patients; SELECT * FROM DUMMY patients LIMIT 2;
+        EXPLAIN SELECT COUNT(*) FROM patients SPEND EPSILON 1; SELECT 1 + 1 AS two"""
+    seen = applied("run", "-c", text, *ALICE)
     assert seen.code == 0, seen.err
     for word in ("private, of patient", "research", "DECIMAL(10,2)", "Laplace", "invented", "two"):
         assert word in seen.out
