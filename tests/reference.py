@@ -104,15 +104,16 @@ def _hash(content: str) -> int:
 
 def _part(value: Value, type: ValueType) -> str:
     if value is None:
-        return "n"
+        return "n:" if type.kind == "TEXT" else "n;"
     match type.kind:
+        case "TEXT":
+            return f"{len(str(value))}:{value}"
         case "FLOAT":
-            written = repr(value + 0.0)  # type: ignore[operator]
-        case "DATE" | "TIMESTAMP" | "TEXT":
-            written = str(value)
+            return f"{value + 0.0!r};"  # type: ignore[operator]
+        case "DATE" | "TIMESTAMP":
+            return f"{value};"
         case _:
-            written = str(evaluate("cast", (type,), TEXT, (value,)))
-    return f"{len(written)}:{written}"
+            return f"{evaluate('cast', (type,), TEXT, (value,))};"
 
 
 def types(relation: Relation) -> dict[str, ValueType]:

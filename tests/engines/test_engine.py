@@ -237,6 +237,18 @@ def test_interrupted_from_another_thread_it_fails_and_goes_on() -> None:
         assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
 
 
+def test_threads_may_share_it() -> None:
+    sums = Sums(scan((("b", INT),), ("u", INT)), (Key(Field("b", INT), tuple(range(100))),), (Tally(),))
+    found: list[list[list[int]]] = []
+    with engine({"u": list(range(5000)), "b": [i % 100 for i in range(5000)]}) as e:
+        threads = [threading.Thread(target=lambda: found.append(e.run(sums, SALT).tolist())) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [[[50]] * 100] * 6
+
+
 # ---- names
 
 HOSTILE = [

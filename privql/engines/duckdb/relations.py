@@ -164,9 +164,9 @@ def _keep_rows(below: Rows, limit: int, names: Names, salt: bytes) -> Rows:
         return below if limit > 0 else below.with_layers(Layer({}, " WHERE FALSE"))
     hashed, place = names.new("h"), names.new("r")
     kept = [below.unit, *(column.spelled for column in below.columns.values())]
-    content = " || ".join([f"'{salt.hex()}:'", *map(_part, kept)])
+    content = ", ".join([f"'{salt.hex()}:'", *map(_part, kept)])
     return below.with_layers(
-        Layer({hashed: f"md5_number({content})"}),
+        Layer({hashed: f"md5_number(concat({content}))"}),
         Layer({place: f"row_number() OVER (PARTITION BY {below.unit} ORDER BY {hashed})"}),
         Layer({}, f" WHERE {place} <= {limit}"),
     )
@@ -177,7 +177,7 @@ def _part(column: Spelled) -> str:
     emitter, term = ScalarEmitter(lambda _: column), Field("", column.type)
     match column.type.kind:
         case "TEXT":
-            written = emitter.sql(term)
+            return f"coalesce(CAST(length({column}) AS VARCHAR), 'n'), ':', {column}"  # `concat` passes NULL over
         case "FLOAT":
             written = f"CAST(({emitter.sql(term)}) + DOUBLE '0.0' AS VARCHAR)"  # one zero
         case "DATE":
@@ -186,4 +186,4 @@ def _part(column: Spelled) -> str:
             written = f"CAST(epoch_us({column}) AS VARCHAR)"
         case _:
             written = emitter.sql(Apply("cast", (term,), TEXT))
-    return f"coalesce(length({written}) || ':' || {written}, 'n')"
+    return f"coalesce({written}, 'n'), ';'"
