@@ -5,42 +5,66 @@ A sum is off by discrete Laplace noise whose law is public. A mean's interval fo
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 
 from privql.finish.recipe import Law
 from privql.kernel.scalars import Value
 from privql.kernel.tails import halfwidth
 
 Cells = tuple[int, int]
+Bounds = tuple[Fraction, Fraction]
 
 
-def bounds(law: Law, value: Value, cells: Cells | None, confidence: Fraction) -> tuple[Fraction, Fraction] | None:
-    """None where there is no number, or its error is not known."""
-    if not isinstance(value, (int, float, Fraction)):
-        return None
+def bounds(
+    law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
+) -> list[Bounds | None]:
+    """For each value of a column; None where there is no number. A mean's column has the `cells` of each row."""
     if law.kind == "sum":
         reach = _reach(law, confidence)
-        return Fraction(value) - reach, Fraction(value) + reach
-    return None if cells is None else _mean_bounds(law, cells, confidence)
+        return [(Fraction(v) - reach, Fraction(v) + reach) if _number(v) else None for v in values]  # type: ignore[arg-type]
+    return [
+        _mean_bounds(law, pair, confidence) if pair is not None and _number(value) else None
+        for value, pair in zip(values, cells, strict=True)
+    ]
 
 
-def larger_half(law: Law, value: Value, cells: Cells | None, confidence: Fraction) -> Fraction | None:
-    """What stands behind ±: for an interval that is not symmetric, its larger half."""
-    found = bounds(law, value, cells, confidence)
-    if found is None or not isinstance(value, (int, float, Fraction)):
-        return None
-    return max(Fraction(value) - found[0], found[1] - Fraction(value), Fraction(0))
+def halves(
+    law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
+) -> list[float | None]:
+    """What stands behind ±, rounded up: of an interval that is not symmetric, the larger half."""
+    if law.kind == "sum":
+        reach = _rounded_up(_reach(law, confidence))
+        return [reach if _number(value) else None for value in values]
+    return [
+        None if found is None else _rounded_up(max(Fraction(value) - found[0], found[1] - Fraction(value), Fraction(0)))  # type: ignore[arg-type]
+        for value, found in zip(values, bounds(law, values, cells, confidence), strict=True)
+    ]
 
 
-@lru_cache(maxsize=256)
+def _number(value: Value) -> bool:
+    return isinstance(value, (int, float, Fraction))
+
+
 def _reach(law: Law, confidence: Fraction) -> Fraction:
     return halfwidth(law.scale, confidence) * law.grid
 
 
-def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> tuple[Fraction, Fraction]:
+def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> Bounds:
     from privql.finish.intervals import mean_interval  # brings numpy along
 
     low, high = mean_interval(*cells, law.scale, float(confidence))
     width = law.high - law.low
     return law.grid * (law.low + width * Fraction(low)), law.grid * (law.low + width * Fraction(high))
+
+
+def _rounded_up(half: Fraction) -> float:
+    """Whole numbers stay whole."""
+    if half.denominator == 1:
+        return half.numerator
+    try:
+        near = float(half)
+    except OverflowError:
+        return math.inf
+    return near if near >= half else math.nextafter(near, math.inf)

@@ -29,20 +29,26 @@ def finish_block(block: Block, recipes: Sequence[Recipe], cells: Sequence[Sequen
     columns = [(key.id, key.type) for key in block.keys]
     columns += [(aggregate.id, recipe.type) for aggregate, recipe in zip(block.aggregates, recipes, strict=True)]
     members = [[canonical(member, key.type) for member in key.members] for key in block.keys]
-    answers = zip(*(_answers(recipe, cells) for recipe in recipes), strict=True) if recipes else [()] * groups
+    released = _columns(cells)
+    answers = zip(*(_answers(recipe, released) for recipe in recipes), strict=True) if recipes else [()] * groups
     rows = (key + answer for key, answer in zip(product(*members), answers, strict=True))
     return Table(tuple(columns), tuple(rows))
 
 
-def _answers(recipe: Recipe, cells: Sequence[Sequence[int]]) -> Iterable[Value]:
-    at = recipe.cell
+def _columns(cells: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    """By column, as Python integers: an array's own would wrap."""
+    return cells.T.tolist() if hasattr(cells, "T") else list(zip(*cells, strict=True))
+
+
+def _answers(recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value]:
+    first = columns[recipe.cell]
     match recipe.contribution:
         case Balance(steps=steps):
-            return [_mean(int(group[at]), int(group[at + 1]), steps) for group in cells]
+            return [_mean(a, b, steps) for a, b in zip(first, columns[recipe.cell + 1], strict=True)]
         case Total(steps=steps):
-            return [_sum(int(group[at]), steps.grid, recipe.type) for group in cells]
+            return [_sum(cell, steps.grid, recipe.type) for cell in first]
         case _:
-            return [_sum(int(group[at]), Fraction(1), recipe.type) for group in cells]
+            return [_sum(cell, Fraction(1), recipe.type) for cell in first]
 
 
 def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from privql.finish.accuracy import bounds
+from privql.finish.accuracy import Bounds, bounds
 from privql.finish.writing import to_decimal
 from privql.kernel.scalars import Value, ValueType
 
 if TYPE_CHECKING:
-    from privql.finish.result import Column, Release
+    from privql.finish.result import Release
 
 Moments = npt.NDArray[np.datetime64]
 _NOT_A_TIME = np.iinfo(np.int64).min
@@ -37,23 +37,27 @@ def interval_frame(release: Release, confidence: Fraction) -> pd.DataFrame:
         if column.law is None:
             continue
         columns += [(f"{column.name}_low", column.type), (f"{column.name}_high", column.type)]
-        pairs = [_bounds(column, number, row[at], confidence) for number, row in enumerate(release.rows)]
+        found = bounds(column.law, [row[at] for row in release.rows], column.cells, confidence)
+        pairs = [(None, None) if pair is None else _ends(pair, column.type) for pair in found]
         values += [[low for low, _ in pairs], [high for _, high in pairs]]
     return _frame(columns, values, len(release.rows))
 
 
-def _bounds(column: Column, row: int, value: Value, confidence: Fraction) -> tuple[Value, Value]:
-    assert column.law is not None
-    found = bounds(column.law, value, column.cells_of(row), confidence)
-    if found is None:
-        return None, None
-    match column.type.kind:
+def _ends(found: Bounds, type: ValueType) -> tuple[Value, Value]:
+    match type.kind:
         case "INT":
             return math.floor(found[0]), math.ceil(found[1])
         case "FLOAT":
-            return float(found[0]), float(found[1])
+            return _float(found[0]), _float(found[1])
         case _:
             return found
+
+
+def _float(end: Fraction) -> float:
+    try:
+        return float(end)
+    except OverflowError:
+        return math.copysign(math.inf, end)
 
 
 def _frame(columns: Sequence[tuple[str, ValueType]], values: Sequence[Sequence[Value]], rows: int) -> pd.DataFrame:

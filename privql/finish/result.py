@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import Label
 from privql.domains import Domain
-from privql.finish.accuracy import Cells, larger_half
+from privql.finish.accuracy import Cells, halves
 from privql.finish.recipe import Law
 from privql.finish.table import Table
 from privql.finish.text import MOST_ROWS, text_table
@@ -37,12 +37,6 @@ class Column:
     label: Label
     law: Law | None = None
     cells: tuple[Cells | None, ...] = ()
-
-    def halfwidth(self, row: int, value: Any, confidence: Fraction) -> Fraction | None:
-        return None if self.law is None else larger_half(self.law, value, self.cells_of(row), confidence)
-
-    def cells_of(self, row: int) -> Cells | None:
-        return self.cells[row] if self.cells else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +85,9 @@ class Release:
                 [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]
                 for row in self.rows
             ],
-            "halfwidth95": self._halfwidths(len(self.rows)),
+            "halfwidth95": [
+                [None if half == math.inf else half for half in row] for row in self._halfwidths(len(self.rows))
+            ],
             "cost": {"epsilon": str(self.cost.epsilon), "delta": str(self.cost.delta)},
             "release_id": self.release_id,
         }
@@ -141,17 +137,11 @@ class Release:
     __repr__ = __str__
 
     def _halfwidths(self, most: int) -> list[list[float | None]]:
-        """Floats, rounded up where they must round."""
-        return [
-            [_up(column.halfwidth(at, value, _USUAL)) for value, column in zip(row, self.columns, strict=True)]
-            for at, row in enumerate(self.rows[:most])
-        ]
-
-
-def _up(halfwidth: Fraction | None) -> Any:
-    if halfwidth is None:
-        return None
-    if halfwidth.denominator == 1:
-        return int(halfwidth)
-    near = float(halfwidth)
-    return near if near >= halfwidth else math.nextafter(near, math.inf)
+        """For the first rows, in their shape."""
+        rows = self.rows[:most]
+        columns: list[list[float | None]] = []
+        for at, column in enumerate(self.columns):
+            values = [row[at] for row in rows]
+            none: list[float | None] = [None] * len(rows)
+            columns.append(none if column.law is None else halves(column.law, values, column.cells[:most], _USUAL))
+        return [list(row) for row in zip(*columns, strict=True)]
