@@ -56,6 +56,19 @@ class PostProcessor:
             rows = self._computed(query, outputs, blocks, released or {}, dummies or {})
         return Table(tuple(outputs), rows)
 
+    def rehearse(
+        self,
+        query: CheckedQuery,
+        released: Mapping[str, Table] | None = None,
+        dummies: Mapping[str, Table] | None = None,
+    ) -> None:
+        """Run it on blocks without groups: what the engine cannot compute is known before anything is paid for."""
+        blocks = []
+        for block in query.blocks:
+            keys = ((key.id, key.type) for key in block.keys)
+            blocks.append(Table((*keys, *((aggregate.id, aggregate.type) for aggregate in block.aggregates)), ()))
+        self.run(query, blocks, released, dummies)
+
     def distinct_values(self, table: str, column: str) -> tuple[Value, ...] | None:
         """The values of a public table's column in order, NULL left out; None if there are more than a million."""
         types = dict(self._tables[table])

@@ -308,3 +308,15 @@ def test_peers_have_an_order_too() -> None:
     rel = Windowed(LEAF, (*others, *calls))
     found = PROCESSOR.run(asked(rel, ("c2", INT), ("first_value", TEXT), ("last_value", TEXT)), [many]).rows
     assert set(found) == {(0, "g0", "g5998"), (1, "g0", "g5999")}
+
+
+def test_what_cannot_be_computed_is_known_before_anything_is_measured() -> None:
+    shape = block(0, (REGIONS,), (aggregate("c2", "count", INT),))
+    for separator, good in ((Const(",", TEXT), True), (Field("c1", TEXT), False)):
+        call = AggregateCall("string_agg", (Field("c1", TEXT), separator), TEXT)
+        query = asked(Grouped(LEAF, (), (("c3", call),), ((),)), ("c3", TEXT), blocks=(shape,))
+        if good:
+            PROCESSOR.rehearse(query)
+        else:
+            with pytest.raises(EngineError):
+                PROCESSOR.rehearse(query)
