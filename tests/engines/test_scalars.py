@@ -13,7 +13,7 @@ from tests.functions.pools import Call, calls, hostile, in_type, some_value
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
-ROWS = 160
+ROWS = 120
 
 
 def _term(call: Call) -> Apply:
