@@ -30,7 +30,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0206": "no output column has this number",
     "PQL0207": "a view cannot be used",
     "PQL0208": "a release's name is taken",
-    "PQL0209": "no setting has this name",
+    "PQL0209": "no setting, list or window has this name",
     "PQL0301": "an operator does not take these types",
     "PQL0302": "a literal is not a value of its type",
     "PQL0303": "the number of arguments, columns or names is wrong",

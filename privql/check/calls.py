@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 
 from privql.check import constants
@@ -69,7 +69,7 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
                 help="write the value, or bind a parameter",
             )
         names = [n.lower() for f in all_functions() for n in f.sql_names] + sorted(AGGREGATES | WINDOWS)
-        raise unknown_name("PQL0204", "function", node.name, node.span, names)
+        raise unknown_name("PQL0204", "function", node.name, node.span, names, lambda near: _renamed(node, near))
     extra = (node.distinct, node.order, node.limit, node.nulls, node.privacy, node.within_group, node.filter)
     if any(extra):
         raise refuse(
@@ -323,7 +323,10 @@ def _window(node: ast.Call, name: str, place: Place) -> Typed:
     known = resolve_window(name, types) if name in WINDOWS else resolve_aggregate(name, types, False)
     if known is None:
         if name not in WINDOWS and name not in AGGREGATES:
-            raise unknown_name("PQL0204", "window function", node.name, node.span, sorted(AGGREGATES | WINDOWS))
+            names = sorted(AGGREGATES | WINDOWS)
+            raise unknown_name(
+                "PQL0204", "window function", node.name, node.span, names, lambda near: _renamed(node, near)
+            )
         given = "*" if star else ", ".join(map(str, types))
         raise refuse(
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
@@ -332,7 +335,7 @@ def _window(node: ast.Call, name: str, place: Place) -> Typed:
     cast = tuple(ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True))
     where = collector.above(ex.condition(node.filter, place)).term if node.filter is not None else None
     window = node.over if isinstance(node.over, ast.Window) else ast.Window(base=node.over, span=node.span)
-    window = _resolve_window(window, place, node.span)
+    window = _resolve_window(window, place, node)
     domain = aggregate_domain(function, tuple(a.domain for a in cast)).with_null()
     made = WindowCall(
         AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
@@ -346,12 +349,22 @@ def _window(node: ast.Call, name: str, place: Place) -> Typed:
     return Typed(collector.window(made, domain), domain, node.span)
 
 
-def _resolve_window(window: ast.Window, place: Place, span: Span) -> ast.Window:
+def _renamed(node: ast.Call, name: str) -> str:
+    return unparse(replace(node, name=name.upper()))
+
+
+def _over(call: ast.Call, name: str) -> str:
+    over = call.over if isinstance(call.over, ast.Window) else None
+    return unparse(replace(call, over=name if over is None else replace(over, base=name)))
+
+
+def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Window:
     seen: set[str] = set()
     while window.base is not None:
         named = place.scope.windows.get(fold(window.base))
         if named is None or window.base.lower() in seen:
-            raise unknown_name("PQL0205", "window", window.base, span, place.scope.windows)
+            known = [] if seen else list(place.scope.windows)
+            raise unknown_name("PQL0209", "window", window.base, call.span, known, lambda near: _over(call, near))
         seen.add(window.base.lower())
         window = ast.Window(
             named.base,
@@ -396,12 +409,20 @@ def _sort_keys(items: Iterable[ast.OrderItem], place: Place) -> tuple[SortKey, .
 
 def aggregates_in(node: object) -> Iterator[ast.Call]:
     """The aggregate calls of this SELECT's expressions: not those of subqueries, nor of window calls themselves."""
+    return _calls_in(node, lambda call: call.over is None and call.name.lower() in AGGREGATES)
+
+
+def windows_in(node: object) -> Iterator[ast.Call]:
+    return _calls_in(node, lambda call: call.over is not None)
+
+
+def _calls_in(node: object, wanted: Callable[[ast.Call], bool]) -> Iterator[ast.Call]:
     todo = [node]
     while todo:
         at = todo.pop()
         if isinstance(at, ast.Query):
             continue
-        if isinstance(at, ast.Call) and at.over is None and at.name.lower() in AGGREGATES:
+        if isinstance(at, ast.Call) and wanted(at):
             yield at
         elif isinstance(at, tuple):
             todo.extend(at)

@@ -11,13 +11,13 @@ from typing import assert_never
 
 from privql.check import calls, constants
 from privql.check.narrow import facts
-from privql.check.relations import Subquery, SubqueryKind
+from privql.check.relations import Attribute, Label, Subquery, SubqueryKind
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
 from privql.domains.types import value_type
 from privql.functions.scalar import evaluate, infer, resolve, resolve_cast, signatures
-from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, Field, Value, ValueType
+from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, Value, ValueType
 from privql.policy.catalog import fold
 from privql.syntax import ast, unparse
 
@@ -96,7 +96,7 @@ def typed(node: ast.Expr, place: Place) -> Typed:
         case ast.Cast():
             return _cast(node, place)
         case ast.Extract(field=field, operand=operand):
-            return apply("extract", [const(field, TEXT, node.span), typed(operand, place)], node.span)
+            return apply("extract", [constants.string(field, node.span), typed(operand, place)], node.span)
         case ast.Call():
             return calls.call(node, place)
         case ast.Row() | ast.ListOf() | ast.Index():
@@ -111,10 +111,18 @@ def typed(node: ast.Expr, place: Place) -> Typed:
 
 def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -> Typed:
     """The operation on these arguments, cast to what it takes."""
-    args = _agree(op, args)
+    args = agree(op, args)
     values: tuple[Value, ...] = tuple(a.term.value if isinstance(a.term, Const) else None for a in args)
     resolved = resolve(op, tuple(a.type for a in args), values)
     if resolved is None:
+        if op in ("extract", "date_trunc") and len(args) == 2 and args[1].type.kind in ("DATE", "TIMESTAMP"):
+            clock = ", HOUR, MINUTE, SECOND" if args[1].type.kind == "TIMESTAMP" else ""
+            raise refuse(
+                "PQL0308",
+                f"`{args[0].text}` is no part of a {args[1].type}",
+                span,
+                help=f"write one of YEAR, QUARTER, MONTH, WEEK, DAY{clock}",
+            )
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         raise refuse(
@@ -177,7 +185,7 @@ _SAME_TYPED = frozenset(
 )
 
 
-def _agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
+def agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
     """String literals beside something typed are read as that type."""
     if op not in _SAME_TYPED or not any(a.text is not None for a in args):
         return args
@@ -189,15 +197,15 @@ def _agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
     return [constants.literal(a.text, partner, a.span) if a.text is not None else a for a in args]
 
 
-def condition(node: ast.Expr, place: Place) -> Typed:
-    """An expression that must be BOOL."""
+def condition(node: ast.Expr, place: Place, where: str = "") -> Typed:
+    """An expression that must be BOOL; `where` names the part of an expression that wants it."""
     value = typed(node, place)
     if value.type.kind == "NULL" or value.free or value.text is not None:
         return coerce(value, BOOL)
     if value.type != BOOL:
         raise refuse(
             "PQL0301",
-            f"{place.clause} needs a condition, and this is {value.type}",
+            f"{where or place.clause} needs a condition, and this is {value.type}",
             value.span,
             help=f"compare it: `{unparse(node)} = …`",
         )
@@ -220,11 +228,31 @@ def _column(node: ast.Column, place: Place) -> Typed:
     if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
         return Typed(alias.term, alias.domain, node.span)
     attribute, _ = place.scope.resolve(node.path, node.span)
+    readable(attribute, node.span)
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def storable(value: Typed) -> Typed:
+    """What a column, a group key or a row of VALUES may be."""
+    if value.type.kind == "INTERVAL":
+        raise refuse(
+            "PQL0301",
+            "an INTERVAL is no value by itself",
+            value.span,
+            why="a month has no fixed number of days",
+            help="add it to a DATE or a TIMESTAMP",
+        )
+    return value
+
+
+def readable(attribute: Attribute, span: Span) -> None:
+    """Whether expressions may be made of this column."""
     if attribute.hidden:
         raise refuse(
             "PQL0406",
             f"`{attribute.name}` is hidden",
-            node.span,
+            span,
             why="the owner declared it HIDDEN: no query may read it",
             help="leave it out",
         )
@@ -232,12 +260,10 @@ def _column(node: ast.Column, place: Place) -> Typed:
         raise refuse(
             "PQL0405",
             f"`{attribute.name}` names a {attribute.unit}, and can only be counted",
-            node.span,
+            span,
             why="a unit's identifier is itself personal data: it is never output, nor compared with a value",
             help=f"count them: `COUNT({attribute.name})`",
         )
-    place.context.used[attribute.id] = node.span
-    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
 
 
 def _typed_literal(name: str, text: str, span: Span) -> Typed:
@@ -345,11 +371,11 @@ def _case(node: ast.Case, place: Place) -> Typed:
         if subject is not None:
             test = apply("eq", [subject, typed(when, here)], when.span)
         else:
-            test = condition(when, Place(here.context, here.scope, here.facts, here.collector, "WHEN"))
+            test = condition(when, here, "WHEN")
         parts += [test, typed(then, here.knowing(known_from(test, here)))]
         here = here.knowing(known_from(test, here, holds=False, or_null=True))
     otherwise = typed(node.otherwise, here) if node.otherwise is not None else const(None, NULL, node.span)
-    results = _agree("case", [*parts[1::2], otherwise])
+    results = agree("case", [*parts[1::2], otherwise])
     return apply(
         "case", [p for pair in zip(parts[::2], results[:-1], strict=True) for p in pair] + [results[-1]], node.span
     )
@@ -413,7 +439,8 @@ def _subquery(
         operand.term if operand else None,
         op,
     )
-    place.context.domains[id] = domain
+    label = max((place.context.attributes[c.id].label for c in columns), default=Label.RELEASED)
+    place.context.add(Attribute(id, kind, result, domain, label, span=span))
     return Typed(Field(id, result), domain, span)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from privql.check.inside import read_inside, replaced
 from privql.check.relations import Aggregate, AggregateCall, Attribute, Label, WindowCall
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
-from privql.kernel.scalars import Apply, Field, Scalar, ValueType, fields
+from privql.kernel.scalars import Field, ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ class Collector:
         """The expression as it reads above the grouping: keys by their columns, and nothing else of the input."""
         if not self.grouped:
             return value
-        term = _replace(value.term, {key.value.term: Field(key.id, key.value.type) for key in self.keys})
-        local = {column.id for column in self.input.scope.everything()}
-        for name in fields(term):
-            if name in local:
-                self.refuse_ungrouped(name, value.span)
+        term = replaced(value.term, {key.value.term: Field(key.id, key.value.type) for key in self.keys}, self.context)
+        read = read_inside(term, self.context)
+        for column in self.input.scope.everything():
+            if column.id in read:
+                self.refuse_ungrouped(column.id, value.span)
         return Typed(term, value.domain, value.span, value.text, value.free)
 
     def refuse_ungrouped(self, id: str, span: Span) -> None:
@@ -87,16 +88,3 @@ class Collector:
             why="a group has many rows, and so many values of it",
             help=f"add `{name}` to GROUP BY, or aggregate it",
         )
-
-
-def _replace(term: Scalar, known: dict[Scalar, Field]) -> Scalar:
-    if not known:
-        return term
-    found = known.get(term)
-    if found is not None:
-        return found
-    match term:
-        case Apply(op=op, args=args, type=type):
-            return Apply(op, tuple(_replace(arg, known) for arg in args), type)
-        case _:
-            return term

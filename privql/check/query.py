@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from privql.check import constants
 from privql.check.calls import sort_key
-from privql.check.expressions import coerce, not_yet, typed
+from privql.check.expressions import agree, coerce, not_yet, storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.relations import (
     Attribute,
@@ -24,7 +24,7 @@ from privql.check.select import Tail, select
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Diagnostic, Span, refuse
 from privql.functions.scalar import resolve
-from privql.kernel.scalars import Const, Field, ValueType
+from privql.kernel.scalars import NULL, Const, Field, ValueType
 from privql.policy.catalog import fold
 from privql.syntax import ast
 
@@ -53,7 +53,7 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
         rel, columns = select(node.body, tail, context, scope)
     else:
         rel, columns = _body(node.body, context, scope)
-        rel = _ordered(rel, columns, tail, context, scope)
+        rel = _ordered(rel, columns, tail, context, scope, node.span)
     if clause is not None:
         paid = context.payers.pop()
         if not paid:
@@ -129,8 +129,10 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
             help="select as many columns on both sides",
         )
     types = []
-    for a, b in zip(left_columns, right_columns, strict=True):
-        common = resolve("coalesce", (a.type, b.type), (None, None))
+    lefts, rights = _values_of(left, left_columns, context), _values_of(right, right_columns, context)
+    for at, (a, b) in enumerate(zip(left_columns, right_columns, strict=True)):
+        lefts[at], rights[at] = agree("coalesce", [lefts[at], rights[at]])
+        common = resolve("coalesce", (lefts[at].type, rights[at].type), (None, None))
         if common is None:
             raise refuse(
                 "PQL0307",
@@ -139,8 +141,8 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
                 help="cast one of them",
             )
         types.append(common.result)
-    left, left_columns = _cast_columns(left, left_columns, types, context)
-    right, right_columns = _cast_columns(right, right_columns, types, context)
+    left, left_columns = _cast_columns(left, left_columns, lefts, types, context)
+    right, right_columns = _cast_columns(right, right_columns, rights, types, context)
     columns = []
     for a, b in zip(left_columns, right_columns, strict=True):
         domain = context.column_domain(a.id).union(context.column_domain(b.id))
@@ -158,12 +160,30 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
     return out, tuple(columns)
 
 
-def _cast_columns(rel: Rel, columns: Columns, types: list[ValueType], context: Context) -> tuple[Rel, Columns]:
+def _values_of(rel: Rel, columns: Columns, context: Context) -> list[Typed]:
+    """Each column of a side; one that is a string or a NULL written there takes the other side's type."""
+    written = dict(rel.columns) if isinstance(rel, Compute) else {}
+    out = []
+    for column in columns:
+        match written.get(column.id):
+            case Const(value=None):
+                out.append(Typed(Const(None, NULL), context.column_domain(column.id), column.span))
+            case Const(value=str() as text) as term:
+                out.append(Typed(term, context.column_domain(column.id), column.span, text=text))
+            case _:
+                field = Field(column.id, column.type)
+                out.append(Typed(field, context.column_domain(column.id), column.span))
+    return out
+
+
+def _cast_columns(
+    rel: Rel, columns: Columns, values: list[Typed], types: list[ValueType], context: Context
+) -> tuple[Rel, Columns]:
     if all(c.type == t for c, t in zip(columns, types, strict=True)):
         return rel, columns
     cast, out = [], []
-    for column, type in zip(columns, types, strict=True):
-        value = coerce(Typed(Field(column.id, column.type), context.column_domain(column.id), column.span), type)
+    for column, given, type in zip(columns, values, types, strict=True):
+        value = coerce(given, type)
         new = context.add(replace(column, id=context.fresh(), type=type, domain=value.domain))
         cast.append((new.id, value.term))
         out.append(new)
@@ -178,7 +198,7 @@ def _values(node: ast.Values, context: Context, scope: Scope) -> tuple[Rel, Colu
             raise refuse(
                 "PQL0307", "the rows of VALUES differ in length", node.span, help="write as many values in each row"
             )
-        rows.append([typed(value, Place(context, scope, clause="VALUES")) for value in written])
+        rows.append([storable(typed(value, Place(context, scope, clause="VALUES"))) for value in written])
     columns = [_value_column(at, rows, node.span, context) for at in range(width)]
     terms = tuple(tuple(value.term for value in row) for row in rows)
     return Rows(tuple((c.id, c.type) for c in columns), terms), tuple(columns)
@@ -186,6 +206,8 @@ def _values(node: ast.Values, context: Context, scope: Scope) -> tuple[Rel, Colu
 
 def _value_column(at: int, rows: list[list[Typed]], span: Span, context: Context) -> Attribute:
     """One column of VALUES: the type that all of its values agree on."""
+    for row, value in zip(rows, agree("coalesce", [row[at] for row in rows]), strict=True):
+        row[at] = value
     type = rows[0][at].type
     for row in rows[1:]:
         common = resolve("coalesce", (type, row[at].type), (None, None))
@@ -200,12 +222,12 @@ def _value_column(at: int, rows: list[list[Typed]], span: Span, context: Context
     return context.add(Attribute(context.fresh(), f"column{at + 1}", type, domain, Label.PUBLIC, span=span))
 
 
-def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope) -> Rel:
+def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope, span: Span) -> Rel:
     """ORDER BY of a set operation: by output columns."""
     if not tail.order and tail.limit is None and not tail.offset:
         return rel
     if private(rel):
-        raise not_yet("LIMIT and ORDER BY of private rows", tail.order[0].span if tail.order else Span(0, 0))
+        raise not_yet("LIMIT and ORDER BY of private rows", tail.order[0].span if tail.order else span)
     here = Scope((InSight("", columns),), parent=scope)
     keys: list[SortKey] = []
     for item in tail.order:
@@ -229,8 +251,7 @@ def _count(node: ast.Expr | None, context: Context, clause: str) -> int | None:
     if node is None:
         return None
     value = typed(node, Place(context, Scope(), clause=clause))
-    if value.free:
-        assert isinstance(node, ast.Param)
+    if value.free and isinstance(node, ast.Param):
         raise constants.unbound(node, clause)
     if value.text is not None:
         value = constants.literal(value.text, ValueType("INT"), value.span)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -74,12 +74,14 @@ class Scope:
         while scope is not None:
             found = scope.find(path)
             if len(found) > 1:
+                better = _dotted((scope._owners(found)[0], path[-1]))
                 raise refuse(
                     "PQL0203",
                     f"`{'.'.join(path)}` could be one of {len(found)} columns",
                     span,
                     why="it is a column of " + " and of ".join(f"`{a}`" for a in scope._owners(found)),
-                    help=f"write `{quote(scope._owners(found)[0])}.{quote(path[-1])}`",
+                    help=f"write `{better}`",
+                    fixes=(Fix(span, better),),
                 )
             if found:
                 return found[0], scope is self
@@ -98,21 +100,26 @@ class Scope:
             scope = scope.parent
         if len(path) > 1 and not any(s.of(path[-2]) is not None for s in scopes):
             aliases = [item.alias for s in scopes for item in s.items]
-            return unknown_name("PQL0201", "table", path[-2], span, aliases, prefix="", rest=path[-1])
+            return unknown_name("PQL0201", "table", path[-2], span, aliases, lambda near: _dotted((near, path[-1])))
         names = [c.name for s in scopes for c in s.everything() if not c.hidden]
-        return unknown_name("PQL0202", "column", path[-1], span, names, prefix=".".join(path[:-1]))
+        return unknown_name("PQL0202", "column", path[-1], span, names, lambda near: _dotted((*path[:-1], near)))
 
 
 def unknown_name(
-    code: str, kind: str, name: str, span: Span, known: Iterable[str], *, prefix: str = "", rest: str = ""
+    code: str,
+    kind: str,
+    name: str,
+    span: Span,
+    known: Iterable[str],
+    repaired: Callable[[str], str] = quote,
 ) -> PrivQLError:
-    """`no such column`, with the nearest one there is, and what there is."""
+    """`no such column`, with the nearest one there is, and what there is. `repaired`: what to write at the span."""
     names = list(dict.fromkeys(known))
     near = nearest(name, names)
-    listed = ", ".join(f"`{n}`" for n in names[:8]) + (", …" if len(names) > 8 else "")
     if near is not None:
-        text = ".".join(quote(part) for part in (prefix, near, rest) if part)
-        return refuse(code, f"no {kind} named `{name}`", span, help=f"did you mean `{near}`?", fixes=(Fix(span, text),))
+        fix = Fix(span, repaired(near))
+        return refuse(code, f"no {kind} named `{name}`", span, help=f"did you mean `{near}`?", fixes=(fix,))
+    listed = ", ".join(f"`{n}`" for n in names[:8]) + (", …" if len(names) > 8 else "")
     return refuse(
         code, f"no {kind} named `{name}`", span, help=f"there is {listed}" if names else f"there is no {kind} in sight"
     )
@@ -122,3 +129,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     folded = {fold(n): n for n in names}
     close = get_close_matches(fold(name), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    return ".".join(map(quote, path))

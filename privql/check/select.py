@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from privql.check.calls import aggregates_in, sort_key
-from privql.check.expressions import coerce, condition, known_from, not_yet, typed
+from privql.check.calls import aggregates_in, sort_key, windows_in
+from privql.check.expressions import coerce, condition, known_from, not_yet, readable, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.named import position, private
 from privql.check.relations import (
@@ -80,12 +80,9 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         or any(aggregates_in((node.items, node.qualify, tail.order)))
     )
     collector = Collector(context, place, secret, grouped)
-    sets = _keys(node, collector)
+    sets = _every_key(node, collector) if node.group_all else _keys(node, collector)
     above = replace(place, collector=collector, clause="SELECT")
     items = _items(node, above, collector, rel)
-    if node.group_all:
-        sets = _group_all(node, items, collector)
-        items = [replace(item, value=collector.above(item.value)) for item in items]
     aliases = {fold(item.name): item.value for item in reversed(items)}
     later = replace(above, aliases=aliases)
     tests: dict[str, Scalar] = {}
@@ -128,19 +125,10 @@ def _items(node: ast.Select, place: Place, collector: Collector, rel: Rel) -> li
             value = Typed(Field(column.id, column.type), place.domain(column.id), item.span)
             out.append(_Item(item.alias or column.name, value, column, item.span))
         else:
-            value = (
-                collector.above(typed(item.expr, place))
-                if not _group_later(node, collector)
-                else typed(item.expr, place)
-            )
+            value = collector.above(typed(item.expr, place))
             source = place.context.attributes.get(value.term.name) if isinstance(value.term, Field) else None
-            out.append(_Item(item.alias or _name(item.expr), value, source, item.span))
+            out.append(_Item(item.alias or _name(item.expr, place.scope), value, source, item.span))
     return out
-
-
-def _group_later(node: ast.Select, collector: Collector) -> bool:
-    """Under GROUP BY ALL the keys are known only after the select list."""
-    return node.group_all
 
 
 def _passed(expr: ast.Expr, place: Place, rel: Rel, collector: Collector) -> Attribute | None:
@@ -156,7 +144,14 @@ def _star(node: ast.Star, place: Place, collector: Collector) -> list[_Item]:
     if node.qualifier:
         columns = list(scope.of(node.qualifier[-1]) or ())
         if scope.of(node.qualifier[-1]) is None:
-            raise unknown_name("PQL0201", "table", node.qualifier[-1], node.span, [i.alias for i in scope.items])
+            raise unknown_name(
+                "PQL0201",
+                "table",
+                node.qualifier[-1],
+                node.span,
+                [i.alias for i in scope.items],
+                lambda near: unparse(replace(node, qualifier=(near,))),
+            )
     else:
         columns = scope.everything()
     if not scope.items:
@@ -164,7 +159,14 @@ def _star(node: ast.Star, place: Place, collector: Collector) -> list[_Item]:
     names = {fold(column.name) for column in columns}
     for name in (*node.exclude, *(name for _, name in node.replace)):
         if fold(name) not in names:
-            raise unknown_name("PQL0202", "column", name, node.span, [c.name for c in columns])
+            raise unknown_name(
+                "PQL0202",
+                "column",
+                name,
+                node.span,
+                [c.name for c in columns],
+                lambda near, name=name: unparse(_star_of(node, name, near)),  # type: ignore[misc]
+            )
     gone = {fold(name) for name in node.exclude}
     new = {fold(name): expr for expr, name in node.replace}
     out = []
@@ -183,14 +185,21 @@ def _star(node: ast.Star, place: Place, collector: Collector) -> list[_Item]:
     return out
 
 
-def _name(expr: ast.Expr) -> str:
+def _star_of(node: ast.Star, name: str, near: str) -> ast.Star:
+    """The star with another column excluded or replaced."""
+    exclude = tuple(near if one == name else one for one in node.exclude)
+    return replace(node, exclude=exclude, replace=tuple((e, near if one == name else one) for e, one in node.replace))
+
+
+def _name(expr: ast.Expr, scope: Scope) -> str:
+    """What an output column is called that was given no name: a column as it was declared, a call by its function."""
     match expr:
-        case ast.Column(path=path):
-            return path[-1]
+        case ast.Column(path=path, span=span):
+            return scope.resolve(path, span)[0].name
         case ast.Call(name=name):
             return name.lower()
         case ast.Cast(operand=operand):
-            return _name(operand)
+            return _name(operand, scope)
         case ast.Extract():
             return "extract"
         case ast.Case():
@@ -277,12 +286,18 @@ def _key(expr: ast.Expr, stated: object, node: ast.Select, collector: Collector)
     value = typed(written, place)
     if value.text is not None or value.type.kind == "NULL":
         value = coerce(value, value.type)
-    known = next((i for i, key in enumerate(collector.keys) if key.value.term == value.term), None)
-    if known is not None:
-        return known
     if stated is not None:
         value = _stated(value, stated, place)
-    name = expr.path[-1] if isinstance(expr, ast.Column) else unparse(written)
+    name = _name(written, place.scope) if isinstance(written, ast.Column) else unparse(written)
+    return _add_key(value, name, collector)
+
+
+def _add_key(value: Typed, name: str, collector: Collector) -> int:
+    """Its number among the keys; the same expression twice is one key."""
+    storable(value)
+    for at, key in enumerate(collector.keys):
+        if key.value.term == value.term:
+            return at
     collector.keys.append(Key(collector.context.fresh(), value, name))
     return len(collector.keys) - 1
 
@@ -301,11 +316,19 @@ def _stated(value: Typed, stated: object, place: Place) -> Typed:
     return replace(value, domain=finite(members, None in members, value.domain.grid))
 
 
-def _group_all(node: ast.Select, items: list[_Item], collector: Collector) -> tuple[tuple[int, ...], ...]:
-    for item, written in zip(items, node.items, strict=False):
-        if not any(aggregates_in(written.expr)):
-            collector.keys.append(Key(collector.context.fresh(), item.value, item.name))
-    return (tuple(range(len(collector.keys))),)
+def _every_key(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...], ...]:
+    """GROUP BY ALL: whatever is selected and is neither an aggregate nor a window."""
+    ids: list[int] = []
+    for item in node.items:
+        if isinstance(item.expr, ast.Star):
+            rows = replace(collector, grouped=False)
+            for one in _star(item.expr, replace(collector.input, collector=rows), rows):
+                if one.column is not None:
+                    readable(one.column, item.span)
+                ids.append(_add_key(one.value, one.name, collector))
+        elif not any(aggregates_in(item.expr)) and not any(windows_in(item.expr)):
+            ids.append(_key(item.expr, None, node, collector))
+    return (tuple(dict.fromkeys(ids)),)
 
 
 def _finish_keys(collector: Collector) -> None:
@@ -345,7 +368,7 @@ def _rows(
         )
     computed, columns = [], []
     for item, name in zip(items, _names(items), strict=True):
-        _row_function(item.value, context)
+        _row_function(storable(item.value), context)
         kept = item.column
         attribute = Attribute(
             context.fresh(),
@@ -454,7 +477,7 @@ def _output(
     computed: list[tuple[str, Scalar]] = []
     known: dict[Scalar, Field] = {}
     for item, name in zip(items, _names(items), strict=True):
-        value = item.value
+        value = storable(item.value)
         if value.free or value.type.kind == "NULL":
             value = coerce(value, TEXT)
         label = context.label(value.term)
@@ -462,7 +485,8 @@ def _output(
         columns.append(context.add(attribute))
         context.domains[attribute.id] = value.domain
         computed.append((attribute.id, value.term))
-        known.setdefault(value.term, Field(attribute.id, attribute.type))
+        for term in (value.term, item.value.term):
+            known.setdefault(term, Field(attribute.id, attribute.type))
     keys: list[SortKey] = []
     extra: list[tuple[str, Scalar]] = []
     for written, term in order:

@@ -24,6 +24,7 @@ from privql.diagnostics import PrivQLError, Span, refuse
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.policy.catalog import Table, View, fold
 from privql.syntax import ast
+from privql.syntax.unparse_queries import relation
 
 Columns = tuple[Attribute, ...]
 
@@ -99,7 +100,9 @@ def _named(node: ast.TableRef, context: Context, scope: Scope) -> tuple[Rel, Col
 
 
 def _unknown(node: ast.TableRef, known: list[str]) -> PrivQLError:
-    return unknown_name("PQL0201", "table", ".".join(node.path), node.span, known)
+    return unknown_name(
+        "PQL0201", "table", ".".join(node.path), node.span, known, lambda near: relation(replace(node, path=(near,)))
+    )
 
 
 def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Columns]:

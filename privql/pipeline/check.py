@@ -18,7 +18,7 @@ from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.program import plan
 from privql.policy.catalog import fold
-from privql.syntax import ast, parse_file
+from privql.syntax import ast, parse_file, quote, unparse
 
 SHOWN = ("TABLES", "BUDGET", "RELEASES")
 
@@ -66,7 +66,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
             return _query(query, made, context), env
         case ast.Show(what=what):
             if what.upper() not in SHOWN:
-                raise unknown_name("PQL0206", "list", what, statement.span, SHOWN)
+                raise unknown_name("PQL0209", "list", what, statement.span, SHOWN, lambda near: f"SHOW {near}")
             return made, env
         case ast.Describe(path=path):
             _described(path, statement.span, env)
@@ -128,7 +128,7 @@ def _described(path: tuple[str, ...], span: Span, env: Env) -> None:
     name, catalog = ".".join(path), env.catalog
     if catalog.table(name) is None and catalog.view(name) is None and env.release(name) is None:
         names = [*(t.name for t in catalog.tables), *(v.name for v in catalog.views)]
-        raise unknown_name("PQL0201", "table", name, span, names)
+        raise unknown_name("PQL0201", "table", name, span, names, lambda near: f"DESCRIBE {quote(near)}")
 
 
 def _set(statement: ast.SetOption, env: Env) -> Settings:
@@ -152,7 +152,14 @@ def _set(statement: ast.SetOption, env: Env) -> Settings:
                 raise unknown_name("PQL0209", "budget", name, statement.value.span, budgets)
             return replace(env.settings, budget=name)
         case _:
-            raise unknown_name("PQL0209", "setting", statement.name, statement.span, ["epsilon", "budget"])
+            raise unknown_name(
+                "PQL0209",
+                "setting",
+                statement.name,
+                statement.span,
+                ["epsilon", "budget"],
+                lambda near: unparse(replace(statement, name=near)),
+            )
 
 
 def _kind(statement: ast.Statement) -> str:

@@ -93,7 +93,7 @@ def _select(node: ast.Select) -> str:
     items = (expression(item.expr) + (f" AS {quote(item.alias)}" if item.alias else "") for item in node.items)
     said.append(", ".join(items))
     if node.relations:
-        said.append(f"FROM {', '.join(map(_relation, node.relations))}")
+        said.append(f"FROM {', '.join(map(relation, node.relations))}")
     if node.where:
         said.append(f"WHERE {expression(node.where)}")
     if node.group_all:
@@ -130,7 +130,7 @@ def _grouping(node: ast.Grouping) -> str:
             assert_never(node)
 
 
-def _relation(node: ast.Relation) -> str:
+def relation(node: ast.Relation) -> str:
     match node:
         case ast.TableRef(path, alias, columns, is_dummy):
             first = f"DUMMY {dummy(path[0])}" if is_dummy else quote(path[0])
@@ -141,8 +141,8 @@ def _relation(node: ast.Relation) -> str:
             return f"{function(name)}({unparse_expressions.expressions(args)}){_alias(alias, columns)}"
         case ast.Join(kind, left, right, on, using, natural):
             word = ("NATURAL " if natural else "") + ("JOIN" if kind == "INNER" else f"{kind} JOIN")
-            other = f"({_relation(right)})" if isinstance(right, ast.Join) else _relation(right)
-            said = f"{_relation(left)} {word} {other}"
+            other = f"({relation(right)})" if isinstance(right, ast.Join) else relation(right)
+            said = f"{relation(left)} {word} {other}"
             if on:
                 return f"{said} ON {unparse_expressions.expression(on)}"
             return said + (f" USING{names(using)}" if using else "")
