@@ -1,0 +1,105 @@
+"""Queries inside expressions: which columns around them they read, and how they read when those become group keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields as parts_of
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+from privql.check.relations import Rel, Shared
+from privql.check.typed import Context
+from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
+
+
+def replaced(term: Scalar, known: Mapping[Scalar, Field], context: Context) -> Scalar:
+    """The expression with these parts of it, and of the queries inside it, known by a column."""
+    found = known.get(term)
+    if found is not None:
+        return found
+    match term:
+        case Apply(op=op, args=args, type=type):
+            return Apply(op, tuple(replaced(arg, known, context) for arg in args), type)
+        case Field(name=name, type=type) if name in context.subqueries:
+            return Field(_subquery(name, known, context), type)
+        case _:
+            return term
+
+
+def read_inside(term: Scalar, context: Context) -> set[str]:
+    """The columns that an expression and the queries inside it read, their own among them."""
+    found: set[str] = set()
+    for name in fields(term):
+        if name in context.subqueries:
+            found |= {id for inner in _terms(context.subqueries[name]) for id in read_inside(inner, context)}
+            found |= {id for rel in _shared(context.subqueries[name], context) for id in _read(rel, context)}
+        else:
+            found.add(name)
+    return found
+
+
+def _read(rel: Rel, context: Context) -> set[str]:
+    return {id for term in _terms(rel) for id in read_inside(term, context)}
+
+
+def _subquery(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
+    old = context.subqueries[name]
+    new = _rewritten(old, known, context)
+    if new == old:
+        return name
+    id = context.fresh()
+    context.subqueries[id] = new
+    context.add(replace(context.attributes[name], id=id))
+    return id
+
+
+def _shared_anew(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
+    """A named query that is correlated reads another column, and so is another query."""
+    old = dict(context.shared)[name]
+    new = _rewritten(old, known, context)
+    if new == old:
+        return name
+    anew = f"q{len(context.shared) + 1}"
+    context.shared.append((anew, new))
+    return anew
+
+
+def _rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
+    match node:
+        case Field() | Const() | Apply():
+            return replaced(node, known, context)
+        case Shared(name=name):
+            return replace(node, name=_shared_anew(name, known, context))
+        case tuple():
+            return tuple(_rewritten(part, known, context) for part in node)
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            given = {part.name: getattr(node, part.name) for part in parts_of(node)}
+            return replace(node, **{name: _rewritten(part, known, context) for name, part in given.items()})
+        case _:
+            return node
+
+
+def _terms(node: Any) -> Iterator[Scalar]:
+    match node:
+        case Field() | Const() | Apply():
+            yield node
+        case tuple():
+            for part in node:
+                yield from _terms(part)
+        case _ if is_dataclass(node):
+            for part in parts_of(node):
+                yield from _terms(getattr(node, part.name))
+        case _:
+            pass
+
+
+def _shared(node: Any, context: Context) -> Iterator[Rel]:
+    """Named queries that stand inside: a correlated one reads the columns around it, too."""
+    if isinstance(node, Shared):
+        yield from (rel for name, rel in context.shared if name == node.name)
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _shared(part, context)
+    elif is_dataclass(node):
+        for part in parts_of(node):
+            yield from _shared(getattr(node, part.name), context)
