@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from privql.domains import Domain
+from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 from privql.policy.catalog import Catalog, fold
 from privql.syntax import ast
@@ -21,14 +22,14 @@ class PublicValues(Protocol):
     def query(self, query: ast.Query) -> tuple[Value, ...] | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleaseColumn:
     name: str
     type: ValueType
     domain: Domain
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReleaseSchema:
     """A named release, run or promised: what later lines may read."""
 
@@ -37,7 +38,7 @@ class ReleaseSchema:
     poisoned: bool = False  # its statement failed: dependants stay silent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """What SET changes, for the session."""
 

@@ -34,6 +34,7 @@ class Collector:
     measured: dict[tuple[object, ...], Aggregate] = field(default_factory=dict)
     windows: dict[WindowCall, str] = field(default_factory=dict)
     groupings: dict[tuple[int, ...], str] = field(default_factory=dict)
+    rolled_up: bool = False  # some grouping set leaves a key out
 
     def aggregate(self, call: AggregateCall, domain: Domain) -> Field:
         id = self.exact.get(call)
@@ -77,7 +78,8 @@ class Collector:
         for column in self.input.scope.everything():
             if column.id in read:
                 self.refuse_ungrouped(column.id, value.span)
-        return Typed(term, value.domain, value.span, value.text, value.free)
+        domain = self.context.domain_of(term, {}) if self.rolled_up else value.domain
+        return Typed(term, domain, value.span, value.text, value.free)
 
     def refuse_ungrouped(self, id: str, span: Span) -> None:
         name = self.context.attributes[id].name

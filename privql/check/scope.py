@@ -8,11 +8,12 @@ from difflib import get_close_matches
 
 from privql.check.relations import Attribute, Rel
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
+from privql.frozen import frozen
 from privql.policy.catalog import fold
 from privql.syntax import ast, quote
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InSight:
     """One item of FROM: its alias and the columns it brings."""
 
@@ -20,7 +21,7 @@ class InSight:
     columns: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """A named query: its tree and columns. `shared`: it is computed once, and referred to by this name."""
 

@@ -81,6 +81,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     )
     collector = Collector(context, place, secret, grouped)
     sets = _every_key(node, collector) if node.group_all else _keys(node, collector)
+    _finish_keys(collector, sets)
     above = replace(place, collector=collector, clause="SELECT")
     items = _items(node, above, collector, rel)
     aliases = {fold(item.name): item.value for item in reversed(items)}
@@ -90,7 +91,6 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         if written is not None:
             tests[clause] = collector.above(condition(written, replace(later, clause=clause))).term
     order = _order(node, tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
-    _finish_keys(collector)
 
     if secret and not grouped:
         return _rows(node, tail, rel, items, collector, context)
@@ -331,10 +331,14 @@ def _every_key(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...],
     return (tuple(dict.fromkeys(ids)),)
 
 
-def _finish_keys(collector: Collector) -> None:
+def _finish_keys(collector: Collector, sets: tuple[tuple[int, ...], ...]) -> None:
+    """The columns that stand for keys. One that some grouping set leaves out is NULL in that set's groups."""
     label = collector.label
-    for key in collector.keys:
-        collector.context.add(Attribute(key.id, key.name, key.value.type, key.value.domain, label, span=key.value.span))
+    for at, key in enumerate(collector.keys):
+        rolled_up = any(at not in chosen for chosen in sets)
+        collector.rolled_up = collector.rolled_up or rolled_up
+        domain = key.value.domain.with_null() if rolled_up else key.value.domain
+        collector.context.add(Attribute(key.id, key.name, key.value.type, domain, label, span=key.value.span))
 
 
 # ---------------------------------------------------------------- private rows
