@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from privql.frozen import frozen
+
 Severity = Literal["error", "warning", "note"]
 
 
@@ -57,7 +59,7 @@ class Source:
         return self.text[span.start : span.end]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fix:
     """An edit a program can apply: replace the text at `span` by `text`."""
 
@@ -65,7 +67,7 @@ class Fix:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     code: str
     message: str

@@ -21,6 +21,8 @@ def frozen(*, kw_only: bool = ...) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[T] | None = None, /, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
     def define(plain: type[T]) -> type[T]:
+        if not plain.__doc__:  # else `dataclass` writes one, and inspects the signature for it
+            plain.__doc__ = plain.__name__
         made: Any = dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(plain)
         _initialise(made)
         compared = [each.name for each in fields(made) if each.compare]

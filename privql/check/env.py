@@ -47,12 +47,15 @@ class Settings:
     budget: str | None = None
 
 
+NO_SETTINGS = Settings()
+
+
 @dataclass(frozen=True)
 class Env:
     catalog: Catalog
     params: Mapping[str, object] = field(default_factory=dict)
     releases: Mapping[str, ReleaseSchema] = field(default_factory=dict)
-    settings: Settings = Settings()
+    settings: Settings = NO_SETTINGS
     public: PublicValues | None = None
     default_epsilon: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, of the budget that would pay
     confidence: Fraction = Fraction(95, 100)

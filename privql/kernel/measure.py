@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.rules import Stable, Unproved, reads
 from privql.kernel.terms import Balance, Contribution, Key, Steps, Sums, Tally, Total, Unit
@@ -26,7 +27,7 @@ _RULE = object()
 _STEP_LIMIT = 2**62
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """Of a contribution's set W: r1, r2², d1, d2²."""
 
@@ -49,7 +50,7 @@ def reach(contribution: Contribution) -> Reach:
             return Reach(width, width**2, 2 * width, 2 * width**2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sensitivity:
     l1: int
     l2_squared: int
@@ -64,7 +65,7 @@ def sensitivity(unit: Unit, rows: int, grouped: bool, contribution: Contribution
     return Sensitivity(2 * rows * w.l1, rows**2 * max(w.difference_l2_squared, 2 * w.l2_squared))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One contribution's noise and its price: discrete Laplace of `scale` on every cell, epsilon = L1 / scale."""
 

@@ -13,14 +13,15 @@ How a value of each type is written in `Const` and wherever terms are evaluated 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from privql.frozen import frozen
 
 TypeKind = Literal["INT", "FLOAT", "DECIMAL", "BOOL", "TEXT", "DATE", "TIMESTAMP", "INTERVAL", "NULL"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueType:
     kind: TypeKind
     precision: int = 0  # DECIMAL only
@@ -47,7 +48,7 @@ def decimal(precision: int, scale: int) -> ValueType:
 Value = None | bool | int | float | Fraction | str | tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A column of the input relation."""
 
@@ -55,13 +56,13 @@ class Field:
     type: ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Const:
     value: Value
     type: ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply:
     """An operation of `privql.functions.scalar` on arguments of exactly the types it takes."""
 

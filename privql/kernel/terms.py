@@ -8,14 +8,14 @@ kept from a list, rows kept per unit - never a belief about the data. `rules` sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
+from privql.frozen import frozen
 from privql.kernel.scalars import Scalar, Value, ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """Whom we protect. Neighbours: one unit more or fewer, or (change_one) one unit's rows replaced."""
 
@@ -23,7 +23,7 @@ class Unit:
     change_one: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """The rows of a private table: the named columns, read as the types given (what cannot be read is NULL).
 
@@ -38,7 +38,7 @@ class Scan:
     columns: tuple[tuple[str, ValueType], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """Keep the rows for which the condition is TRUE."""
 
@@ -46,7 +46,7 @@ class Filter:
     condition: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     """The columns named, computed from each row. The row keeps its unit."""
 
@@ -54,7 +54,7 @@ class Project:
     columns: tuple[tuple[str, Scalar], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeepRows:
     """At most `limit` rows of each unit, chosen by a keyed hash of the row's content (of all its columns)."""
 
@@ -65,7 +65,7 @@ class KeepRows:
 Relation = Scan | Filter | Project | KeepRows
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A grouping value and the list of the groups that exist, None for the NULL group. Rows elsewhere are dropped."""
 
@@ -73,7 +73,7 @@ class Key:
     members: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps:
     """A number in whole steps of `grid`: floor(value/grid + 1/2), clamped to [low, high].
 
@@ -88,14 +88,14 @@ class Steps:
     high: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tally:
     """One cell: the number of rows (for which `where` is TRUE)."""
 
     where: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Total:
     """One cell: the sum of the steps."""
 
@@ -103,7 +103,7 @@ class Total:
     where: Scalar | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Balance:
     """Two cells: Σ(s - low) and Σ(high - s) over rows whose steps s are not NULL. They share the mean between them."""
 
@@ -119,7 +119,7 @@ def cells(contribution: Contribution) -> int:
     return 2 if isinstance(contribution, Balance) else 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sums:
     """For every group of the product of the keys, in that order, the cells of each contribution.
 

@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from typing import Literal, NoReturn
 
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 
 
@@ -14,7 +15,7 @@ def fold(name: str) -> str:
     return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetRow:
     """CREATE BUDGET name FOR UNIT unit EPSILON epsilon [DELTA delta] …"""
 
@@ -31,7 +32,7 @@ class BudgetRow:
         return Cost(self.epsilon, self.delta)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GrantRow:
     """GRANT budget TO analyst [LIMIT EPSILON epsilon [DELTA delta] EACH]. None: as much as the budget has."""
 
@@ -41,7 +42,7 @@ class GrantRow:
     delta: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetState:
     """A budget as one analyst finds it, or (analyst None) as its owner does."""
 
@@ -69,14 +70,14 @@ class BudgetState:
         return Cost(min(common.epsilon, mine.epsilon), min(common.delta, mine.delta))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicyRecord:
     version: int
     text: str
     applied_at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """A checked query and its price. All but `name` and `budget` decide whether an earlier answer is the same one."""
 
@@ -91,7 +92,7 @@ class Request:
     budget: str | None = None  # which budget pays, where the analyst has several for a unit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChargeLine:
     """What one unit loses by a charge (the unit named as the request names it), and the budget that pays."""
 
@@ -127,7 +128,7 @@ class Permit:
         raise TypeError("a Permit cannot be copied or sent elsewhere")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredRelease:
     release_id: str
     answer: bytes
@@ -142,7 +143,7 @@ class Replay:
     cost: Cost = field(default_factory=Cost)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One charge, as the owner and the auditor read it."""
 

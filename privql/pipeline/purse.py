@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from privql.diagnostics import Diagnostic
+from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.ledger import BudgetState, Ledger
 from privql.pipeline.report import BudgetCost, StatementCheck, price
@@ -15,7 +15,7 @@ from privql.plan.amounts import ZERO, Amount
 from privql.policy.catalog import fold
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purse:
     """The budgets of one analyst; only `chosen` pays, where SET budget chose it."""
 
@@ -87,7 +87,7 @@ class Purse:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetReport:
     """Spent and left, a line a budget."""
 

@@ -11,6 +11,7 @@ from privql.check.env import Env, Settings
 from privql.check.relations import Attribute, CheckedQuery, Label
 from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.finish.origins import trace
+from privql.frozen import frozen
 from privql.kernel.terms import Balance
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.program import Measurement, Plan
@@ -19,7 +20,7 @@ from privql.syntax import ast
 _SURE = Fraction(95, 100)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """(ε, δ): exact fractions; while parameters have no value, amounts that are linear in them."""
 
@@ -38,7 +39,7 @@ def price(epsilon: Amount) -> Price:
     return Price(epsilon.constant if epsilon.known else epsilon)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputColumn:
     attribute: Attribute
     halfwidth95: Fraction | None
@@ -200,7 +201,7 @@ def measurement_json(one: Measurement, source: Source | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetCost:
     """What a text would take from one budget. `budget` None: no budget of the unit is open to this analyst."""
 

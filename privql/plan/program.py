@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.check.env import Env
 from privql.check.relations import Aggregate, Block, CheckedQuery
 from privql.diagnostics import refuse
+from privql.frozen import frozen
 from privql.kernel import measure
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.tails import halfwidth
@@ -20,7 +20,7 @@ from privql.plan.spend import Wanted, split
 from privql.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measurement:
     """One aggregate of one block: its reach, its noise and its price. `scale` is in steps of `grid`."""
 
@@ -45,7 +45,7 @@ class Measurement:
         return halfwidth(self.scale, confidence) * self.grid
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockPlan:
     block: Block
     lowered: Lowered
@@ -53,7 +53,7 @@ class BlockPlan:
     measured: Measured | None  # None while a parameter of its price has no value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     blocks: tuple[BlockPlan, ...]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
+from privql.frozen import frozen
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Unit
 from privql.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """`domain` is what the declaration says; it acts at the scan: numbers clamp, other values outside become NULL.
 
@@ -33,7 +33,7 @@ class Column:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A private table has a unit: its `unit_column`, each row by itself (None), or along `via` a reference."""
 
@@ -64,7 +64,7 @@ class Table:
         return next((column for column in self.columns if fold(column.name) == folded), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     name: str
     columns: tuple[str, ...]
@@ -72,7 +72,7 @@ class View:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     name: str
     unit: str
@@ -84,7 +84,7 @@ class Budget:
     span: Span = NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """`epsilon` and `delta`: what this analyst may spend of the budget, None without a limit."""
 
@@ -94,7 +94,7 @@ class Grant:
     delta: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Catalog:
     units: tuple[Unit, ...] = ()
     tables: tuple[Table, ...] = ()

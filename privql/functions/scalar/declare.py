@@ -7,11 +7,11 @@ A domain rule says where results lie when the arguments lie in given domains; it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from privql.domains import Domain, finite, whole
+from privql.frozen import frozen
 from privql.kernel.scalars import (
     BOOL,
     FLOAT,
@@ -36,7 +36,7 @@ LISTED = 4096  # combinations of two listed arguments mapped one by one
 SMALL = 256  # members of an interval listed where a rule gains by it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resolved:
     """The operation a call stands for, what each argument must be cast to, and the type that results."""
 
@@ -45,14 +45,14 @@ class Resolved:
     result: ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Example:
     sql: str
     args: tuple[Const, ...]
     gives: Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScalarFunction:
     op: str
     sql_names: tuple[str, ...]  # what a query may call it by
