@@ -45,7 +45,7 @@ class Places:
     def __init__(self, catalog: Catalog, base: Path, frames: Mapping[str, object], dummy: bool, ledger: Ledger) -> None:
         self._catalog, self._dummy, self._ledger = catalog, dummy, ledger
         self._bound = bindings(catalog, base, frames)
-        self._held: set[str] = set()  # tables whose keys were held against the data in this session
+        self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
         self._engine: Engine | None = None
         self._post: PostProcessor | None = None
 
@@ -54,9 +54,8 @@ class Places:
         if self._engine is None:
             self._engine = self._dummies() if self._dummy else self._private()
         for name in tables:
-            if not self._dummy and name not in self._held:
+            if not self._dummy:
                 self._hold(name, self._engine)
-                self._held.add(name)
         return self._engine
 
     def post(self) -> PostProcessor:
@@ -135,7 +134,7 @@ class Places:
         if table.unit_column is None or not table.one_row_per_unit or name not in self._bound:
             return
         files = fingerprint(self._bound[name])
-        if files is not None and files == self._ledger.verified(name):
+        if (name in self._held and self._held[name] == files) or (files and files == self._ledger.verified(name)):
             return
         column = table.column(table.unit_column)
         assert column is not None
@@ -147,3 +146,4 @@ class Places:
                 why="it changed since the owner verified it",
                 help="ask the owner to run `privql policy apply` again; nothing was spent",
             )
+        self._held[name] = files
