@@ -7,7 +7,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check lint types contract wheel golden grammar bench clean
+.PHONY: help demo test soak check lint types typeguard contract wheel golden grammar bench clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
@@ -47,10 +47,15 @@ lint: $(VENV)/.ready-dev
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
+# Types at run time, too, in the rooms where what people hand in and what they get passes through.
+typeguard: $(VENV)/.ready
+	$(BIN)/python -m pytest -n auto --typeguard-packages=privql -m 'not wrong_types' \
+		$(addprefix tests/,surfaces docs policy pipeline plan finish ledger kernel)
+
 contract: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
-check: lint types contract test
+check: lint types contract test typeguard
 
 # Built, and run from within its zip: what is shipped holds all that it needs.
 wheel: $(VENV)/.ready-dev

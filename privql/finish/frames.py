@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 Moments = npt.NDArray[np.datetime64]
 _NOT_A_TIME = np.iinfo(np.int64).min
 
+if TYPE_CHECKING:
+    Series = pd.Series[Any]
+else:
+    Series = pd.Series
+
 
 def frame(release: Release) -> pd.DataFrame:
     columns = [(column.name, column.type) for column in release.columns]
@@ -68,7 +73,7 @@ def _frame(columns: Sequence[tuple[str, ValueType]], values: Sequence[Sequence[V
     return made
 
 
-def _series(values: Sequence[Any], type: ValueType) -> pd.Series[Any]:
+def _series(values: Sequence[Any], type: ValueType) -> Series:
     match type.kind:
         case "INT" if all(v is None or -(1 << 63) <= v < 1 << 63 for v in values):
             return pd.Series(pd.array(list(values), dtype="Int64"))

@@ -32,6 +32,7 @@ from privql.kernel.cost import GRID, Cost, amount_text, check_chargeable, check_
         (0, Fraction(0)),
     ],
 )
+@pytest.mark.wrong_types
 def test_an_amount_is_what_a_person_means(written: Any, meant: Fraction) -> None:
     assert parse_amount(written) == meant
 
@@ -44,6 +45,7 @@ ABSURD = [
 
 
 @pytest.mark.parametrize("value", ABSURD, ids=[str(at) for at in range(len(ABSURD))])
+@pytest.mark.wrong_types
 def test_what_is_no_amount_is_refused_in_one_sentence(value: Any) -> None:
     with pytest.raises(ValueError, match=r"amount of budget|divides by zero") as refused:
         parse_amount(value)

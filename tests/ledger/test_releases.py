@@ -149,6 +149,7 @@ def test_of_two_draws_the_first_is_the_answer(tmp_path: Path) -> None:
     assert made.verify() == ()
 
 
+@pytest.mark.wrong_types
 def test_a_permit_comes_from_its_ledger_alone() -> None:
     made, other = ledger(budget(1)), ledger(budget(1))
     granted, foreign = permit(made, ask("a")), permit(other, ask("a"))

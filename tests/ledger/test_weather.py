@@ -84,6 +84,7 @@ def test_making_a_ledger_waits_for_whoever_looks_at_the_file(tmp_path: Path) -> 
     assert made.policy().version == 1
 
 
+@pytest.mark.wrong_types
 def test_makers_of_one_ledger_do_not_trip_over_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes that switch a new file to WAL at once: SQLite tells one of them at once that it is locked."""
     connect, refusals = sqlite3.connect, [1, 2]
@@ -277,6 +278,7 @@ class Faults:
 @pytest.mark.parametrize("memory", [False, True], ids=["file", "memory"])
 @pytest.mark.parametrize("lasting", [1, 2, 3])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.wrong_types
 def test_a_fault_at_every_statement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool, lasting: int, memory: bool
 ) -> None:
