@@ -10,7 +10,8 @@ that of their values with NULL last; so the same answer comes out however the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -33,6 +34,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.engines.interface import EngineError
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.post.groups import Level, grouped, windowed
 from privql.post.pieces import ROW, Emitted, ascending, last, quoted, sort_key
@@ -119,6 +121,14 @@ class _Emitter:
         self.hidden += 1
         return f'"@{self.hidden}"'
 
+    @contextmanager
+    def apart(self) -> Iterator[Callable[[], bool]]:
+        """Ask whether what is emitted inside reads a column of a query around it."""
+        around = self.read, self.made
+        self.read, self.made = set(), set()
+        yield lambda: not self.read <= self.made
+        self.read, self.made = around[0] | self.read, around[1] | self.made
+
     # ---- relations
 
     def rel(self, rel: Rel, ordered: bool = False) -> Emitted:
@@ -154,7 +164,11 @@ class _Emitter:
             case Joined():
                 return self._joined(rel, ordered)
             case Grouped():
-                return grouped(self, rel, ordered)
+                with self.apart() as correlated:
+                    groups = grouped(self, rel, ordered)
+                    if len(rel.sets) > 1 and correlated():
+                        raise EngineError("unsupported")  # version 2.0 loses the outer row of a set without keys
+                    return groups
             case Windowed():
                 return windowed(self, rel, ordered)
             case Distinct(input=below):
@@ -211,16 +225,14 @@ class _Emitter:
         return self._scan(quoted(rel.name), pairs, ordered)
 
     def _define(self, name: str) -> None:
-        around = self.read, self.made
-        self.read, self.made = set(), set()
-        made = self.rel(self.definitions[name], ordered=True)
-        if self.read <= self.made:
-            number = f"row_number() OVER (ORDER BY {ascending(made.order)})"
-            listed = ", ".join([*map(quoted, made.ids), f"{number} AS {ROW}"])
-            self.shared[name] = Emitted(f"SELECT {listed} FROM ({made.sql})", made.ids)
-        else:
-            self.inlined.add(name)
-        self.read, self.made = around[0] | self.read, around[1] | self.made
+        with self.apart() as correlated:
+            made = self.rel(self.definitions[name], ordered=True)
+            if correlated():
+                self.inlined.add(name)
+            else:
+                number = f"row_number() OVER (ORDER BY {ascending(made.order)})"
+                listed = ", ".join([*map(quoted, made.ids), f"{number} AS {ROW}"])
+                self.shared[name] = Emitted(f"SELECT {listed} FROM ({made.sql})", made.ids)
 
     def _joined(self, rel: Joined, ordered: bool) -> Emitted:
         left, right = self.rel(rel.left, ordered), self.rel(rel.right, ordered)
@@ -253,6 +265,9 @@ class _Emitter:
         sql = f"({sides[0]}) {rel.op}{' ALL' if rel.all else ''} ({sides[1]})"
         if everything:
             return Emitted(sql, ids, (side, row) if ordered else ())
+        if rel.all and ordered:
+            place = f"row_number() OVER (ORDER BY {ascending(map(quoted, ids))}) AS {row}"
+            return Emitted(f"SELECT *, {place} FROM ({sql})", ids, (row,))
         return self._by_value(sql, ids, ordered)
 
     def _sorted(self, rel: Sorted, ordered: bool) -> Emitted:

@@ -31,7 +31,7 @@ def _leaf(rel: Rel, names: list[str]) -> tuple[Measured, list[str]] | None:
         terms = dict(rel.columns)
         below = []
         for name in names:
-            term = terms[name]
+            term = terms.get(name)
             if not isinstance(term, Field):
                 return None
             below.append(term.name)

@@ -320,3 +320,38 @@ def test_what_cannot_be_computed_is_known_before_anything_is_measured() -> None:
         else:
             with pytest.raises(EngineError):
                 PROCESSOR.rehearse(query)
+
+
+def test_a_left_join_with_nothing_keeps_its_rows() -> None:
+    left = Combined("UNION", True, LEAF, ("c1",), LEAF, ("c1",), (("c3", TEXT),))
+    empty = ReleasedScan("r", (("c4", "b", BOOL),))
+    there = Subquery("exists", Joined("LEFT", left, empty, Field("c4", BOOL)), None)
+    rel = Compute(Where(LEAF, Field("s1", BOOL)), (("c5", Field("s1", BOOL)),))
+    query = asked(rel, ("c5", BOOL), subqueries=(("s1", there),))
+    assert PROCESSOR.run(query, [NAMES], released={"r": Table((("b", BOOL),), ())}).rows == ((True,),) * 3
+
+
+def test_what_the_engine_would_get_wrong_is_refused() -> None:
+    """A subquery with GROUPING SETS over rows that depend on the query around it."""
+    shape = block(0, (REGIONS,), (aggregate("c2", "count", INT),))
+    outer = Measured(0, (("o1", TEXT), ("o2", INT)))
+    for sets, known in ((((0,), ()), False), (((0,),), True)):
+        below = Where(LEAF, Apply("eq", (N, Field("o2", INT)), BOOL))
+        counted = Grouped(below, (("k", Field("c1", TEXT)),), (("n", AggregateCall("count", (), INT)),), sets)
+        subquery = Subquery("scalar", Sorted(counted, (SortKey(Field("n", INT), True, False),), 1), "n")
+        rel = Compute(outer, (("c3", Field("s1", INT)),))
+        query = asked(rel, ("c3", INT), blocks=(shape,), subqueries=(("s1", subquery),))
+        if known:
+            assert PROCESSOR.run(query, [NAMES]).rows == ((1,), (1,), (1,))
+        else:
+            with pytest.raises(EngineError) as failed:
+                PROCESSOR.rehearse(query)
+            assert failed.value.kind == "unsupported"
+
+
+def test_a_subquery_picked_twice_is_no_column() -> None:
+    one = Subquery("scalar", Sorted(LEAF, (), 1), "c2")
+    inner = Compute(LEAF, (("c3", Field("s1", INT)),))
+    rel = Compute(inner, (("c4", Field("s1", INT)), ("c5", Field("c3", INT))))
+    query = asked(rel, ("c4", INT), ("c5", INT), subqueries=(("s1", one),))
+    assert PROCESSOR.run(query, [NAMES]).rows == ((3, 3),) * 3
