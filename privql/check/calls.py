@@ -50,7 +50,7 @@ def call(node: ast.Call, place: Place) -> Typed:
         return _aggregate(node, name, place)
     if name in WINDOWS:
         raise refuse(
-            "PQL0305", f"`{name}` needs a window", node.span, help=f"write `{unparse(node)} OVER (ORDER BY …)`"
+            "PQL0305", f"`{node.name}` needs a window", node.span, help=f"write `{unparse(node)} OVER (ORDER BY …)`"
         )
     if name == "grouping":
         return _grouping(node, place)
@@ -63,7 +63,7 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
         if name in _VOLATILE:
             raise refuse(
                 "PQL0410",
-                f"`{name}` gives another answer each time",
+                f"`{node.name}` gives another answer each time",
                 node.span,
                 why="a query's cost and its replay rest on its text alone",
                 help="write the value, or bind a parameter",
@@ -144,7 +144,7 @@ def _measured(node: ast.Call, name: str, place: Place) -> Typed:
     if name not in _MEASURED:
         raise _not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
     if node.distinct:
-        raise _not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span)
+        raise _not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span, "leave DISTINCT out")
     if node.order or node.within_group:
         raise refuse(
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
@@ -166,7 +166,7 @@ def _measured(node: ast.Call, name: str, place: Place) -> Typed:
             argument.span,
             help="aggregate a number, or COUNT it",
         )
-    _bounded(name, argument, nodes[0])
+    _bounded(node.name, argument, nodes[0])
     result = FLOAT if name == "avg" else _sum_type(argument.type)
     grid = None if result == FLOAT else argument.domain.grid
     answer = argument.domain.with_null() if name == "avg" else Domain(None, None, None, False, grid)
@@ -362,7 +362,14 @@ def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Win
     seen: set[str] = set()
     while window.base is not None:
         named = place.scope.windows.get(fold(window.base))
-        if named is None or window.base.lower() in seen:
+        if window.base.lower() in seen:
+            raise refuse(
+                "PQL0209",
+                f"the window `{window.base}` is made of itself",
+                call.span,
+                help="leave its own name out of its definition",
+            )
+        if named is None:
             known = [] if seen else list(place.scope.windows)
             raise unknown_name("PQL0209", "window", window.base, call.span, known, lambda near: _over(call, near))
         seen.add(window.base.lower())

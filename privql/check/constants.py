@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -28,6 +29,8 @@ from privql.syntax import ast
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _INT_LIMIT = 2**63
+_MOST_DIGITS = 38
+_AMOUNT = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?")  # no exponent: `1e99999999` would be written out
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _MICROSECONDS = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 
@@ -43,7 +46,7 @@ def number(text: str, span: Span) -> Typed:
     if not fraction and int(whole or 0) < _INT_LIMIT:
         return const(int(whole), INT, span)
     digits = len(whole.lstrip("0")) + len(fraction)
-    if digits > 38:
+    if digits > _MOST_DIGITS:
         raise refuse(
             "PQL0302",
             "a number has at most 38 digits",
@@ -108,10 +111,7 @@ def interval_text(text: str, span: Span) -> tuple[int, int, int]:
 
 
 def _interval_of(text: str, unit: str, span: Span) -> tuple[int, int, int]:
-    try:
-        amount = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        amount = Fraction(1, 10**12)
+    amount = Fraction(text) if _AMOUNT.fullmatch(text) else Fraction(1, 10**12)
     if unit in _MICROSECONDS and (amount * _MICROSECONDS[unit]).denominator == 1:
         out = (0, 0, int(amount * _MICROSECONDS[unit]))
     elif unit in _MONTHS and amount.denominator == 1:
@@ -150,7 +150,7 @@ def parameter(node: ast.Param, context: Context) -> Typed:
         return literal(value.isoformat(sep=" "), TIMESTAMP, span)
     if isinstance(value, datetime.date):
         return const(value.toordinal() - _EPOCH, DATE, span)
-    if isinstance(value, Decimal) and value.is_finite():
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS:
         text = format(abs(value), "f")
         plain = number(text, span)
         return const(-Fraction(text), plain.type, span) if value < 0 and plain.type.kind == "DECIMAL" else plain

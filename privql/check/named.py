@@ -48,8 +48,14 @@ def relabel(columns: Columns, names: tuple[str, ...], span: Span, context: Conte
     if not names:
         return columns
     if len(names) != len(columns):
-        raise refuse("PQL0303", f"{len(names)} names for {len(columns)} columns", span, help="name each column once")
+        raise refuse(
+            "PQL0303", f"{len(names)} names for {counted(len(columns), 'column')}", span, help="name each column once"
+        )
     return tuple(context.add(replace(c, name=n)) for c, n in zip(columns, names, strict=True))
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def position(node: ast.Expr, count: int) -> int | None:
@@ -59,6 +65,9 @@ def position(node: ast.Expr, count: int) -> int | None:
     at = int(node.text)
     if not 1 <= at <= count:
         raise refuse(
-            "PQL0206", f"there is no output column number {at}", node.span, help=f"write 1 to {count}, or a name"
+            "PQL0206",
+            f"there is no output column number {at}",
+            node.span,
+            help=f"write {'1' if count == 1 else f'1 to {count}'}, or a name",
         )
     return at - 1

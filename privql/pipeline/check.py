@@ -10,6 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
+from privql.check.named import counted
 from privql.check.query import checked
 from privql.check.scope import unknown_name
 from privql.check.typed import Context
@@ -59,7 +60,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.CreateRelease():
             return _create_release(statement, made, context)
         case ast.Explain(statement=None):
-            raise _not_yet("EXPLAIN of a cart", statement.span)
+            raise _not_yet("EXPLAIN of a cart", statement.span, "write EXPLAIN SELECT …")
         case ast.Explain(statement=inner):
             assert inner is not None
             query = inner.query if isinstance(inner, ast.CreateRelease) else inner
@@ -74,9 +75,10 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.SetOption():
             return made, replace(env, settings=_set(statement, env))
         case ast.Begin() | ast.Commit() | ast.Rollback():
-            raise _not_yet(f"{type(statement).__name__.upper()} (a plan of several queries)", statement.span)
+            what = f"{type(statement).__name__.upper()} (a plan of several queries)"
+            raise _not_yet(what, statement.span, "write the queries alone: a file is priced as a whole")
         case ast.Drop():
-            raise _not_yet(f"DROP {statement.kind}", statement.span)
+            raise _not_yet(f"DROP {statement.kind}", statement.span, "leave it: what is released stays so")
         case _:
             raise refuse(
                 "PQL0413",
@@ -113,7 +115,7 @@ def _create_release(statement: ast.CreateRelease, made: StatementCheck, context:
     if statement.columns and len(statement.columns) != len(columns):
         raise refuse(
             "PQL0303",
-            f"{len(statement.columns)} names for {len(columns)} columns",
+            f"{len(statement.columns)} names for {counted(len(columns), 'column')}",
             statement.span,
             help="name each column once",
         )
@@ -173,8 +175,8 @@ def _kind(statement: ast.Statement) -> str:
             return words.strip()
 
 
-def _not_yet(what: str, span: Span) -> PrivQLError:
-    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it")
+def _not_yet(what: str, span: Span, help: str) -> PrivQLError:
+    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it", help=help)
 
 
 __all__ = ["Diagnostic", "check_statement", "check_text"]

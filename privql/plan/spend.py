@@ -65,6 +65,7 @@ def split(
                 )
             spent = [own for own in fixed if own is not None]
         else:
+            _sensible(total, clause.span if clause is not None else span)
             spent = _shared(total, wanted, fixed, params, clause)
     _within_cap(clause, spent, params)
     for one, epsilon in zip(wanted, spent, strict=True):
@@ -150,7 +151,7 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
     if isinstance(one.contribution, Balance):
         raise refuse(
             "PQL0411",
-            f"WITHIN cannot be promised for {one.aggregate.text}",
+            f"WITHIN cannot be promised for `{one.aggregate.text}`",
             one.aggregate.span,
             why="the error of an average depends on how many rows there are, which is private",
             help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",

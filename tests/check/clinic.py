@@ -95,7 +95,7 @@ VISITS = pd.DataFrame(
         "visit_id": list(range(80)),
         "patient_id": [f"p{at // 2}" for at in range(80)],
         "ward": ["ab"[at % 2] for at in range(80)],
-        "minutes": [at for at in range(80)],
+        "minutes": list(range(80)),
     }
 )
 FRAMES = {

@@ -86,8 +86,8 @@ SELECT code, (SELECT MAX(height) FROM stations s WHERE s.code = r.code), COUNT(*
 SELECT open, (SELECT COUNT(*) FROM regions q WHERE q.open = r.open) FROM regions r GROUP BY open
 SELECT (SELECT COUNT(*) FROM stations) - COUNT(*) FROM regions
 SELECT x.n + 1 FROM (SELECT COUNT(*) AS n FROM stations GROUP BY code) x WHERE x.n > 1
-WITH big AS (SELECT * FROM regions WHERE population > 90) SELECT b.name, s.id FROM big b JOIN stations s ON b.code = s.code
-WITH a AS (SELECT code, COUNT(*) AS n FROM stations GROUP BY code), b AS (SELECT MAX(n) AS m FROM a) SELECT a.code FROM a, b WHERE a.n = b.m
+WITH big AS (SELECT * FROM regions WHERE population > 90) SELECT b.name, id FROM big b JOIN stations s USING (code)
+WITH a AS (SELECT code, staff AS n FROM stations), b AS (SELECT MAX(n) AS m FROM a) SELECT code FROM a JOIN b ON n = m
 WITH a (x, y) AS (SELECT code, staff FROM stations) SELECT p.x FROM a p JOIN a q ON p.x = q.x AND p.y < q.y
 SELECT code FROM regions UNION SELECT code FROM stations
 SELECT code FROM regions UNION ALL SELECT code FROM stations
@@ -101,10 +101,11 @@ SELECT 1 UNION SELECT 2 UNION ALL SELECT 2
 (SELECT code FROM stations ORDER BY id LIMIT 2) UNION ALL SELECT 'X'
 VALUES (1, 'a'), (2, NULL)
 SELECT t.x + 1, t.y FROM (VALUES (1, 'a'), (2, 'b')) AS t (x, y) WHERE t.x > 1
-SELECT id, ROW_NUMBER() OVER (ORDER BY staff DESC, id), RANK() OVER (ORDER BY staff), DENSE_RANK() OVER (ORDER BY staff) FROM stations
+SELECT id, ROW_NUMBER() OVER (ORDER BY staff DESC, id), RANK() OVER (ORDER BY staff) FROM stations
+SELECT id, DENSE_RANK() OVER (ORDER BY staff), PERCENT_RANK() OVER (ORDER BY staff) FROM stations
 SELECT id, SUM(staff) OVER (PARTITION BY code ORDER BY id) FROM stations
 SELECT id, SUM(staff) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM stations
-SELECT id, COUNT(*) OVER (ORDER BY staff RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM stations WHERE staff IS NOT NULL
+SELECT id, COUNT(*) OVER (ORDER BY staff RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM stations WHERE staff > 0
 SELECT id, AVG(staff) OVER w, MAX(height) OVER w FROM stations WINDOW w AS (ORDER BY id ROWS 2 PRECEDING)
 SELECT id, LAG(id) OVER (ORDER BY id), LEAD(id, 2, 0) OVER (ORDER BY id) FROM stations
 SELECT id, FIRST_VALUE(id) OVER (PARTITION BY code ORDER BY id), NTILE(3) OVER (ORDER BY id) FROM stations

@@ -1,0 +1,136 @@
+"""Group keys whose values the checker knows: every group comes out, in order, NULL last; and no other does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from privql.kernel.scalars import Value
+from privql.session import Session
+from tests.check.clinic import clinic
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with clinic() as opened:
+        yield opened
+
+
+def members(session: Session, query: str) -> tuple[Value, ...]:
+    check = session.check(f"{query} SPEND EPSILON 1")
+    assert check.ok and check.plan is not None, str(check)
+    (key,) = check.plan.blocks[0].block.keys
+    return key.members
+
+
+FEBRUARY = 19_754  # 2024-02-01 in days
+
+KEYS: list[tuple[str, tuple[Value, ...]]] = [
+    ("sex", ("F", "M", "X", None)),
+    ("smoker", (False, True, None)),
+    ("region", ("E", "N", "S", "W", "Z", None)),
+    ("age", (*range(121), None)),
+    ("age / 10", (*range(13), None)),
+    ("age // 25", (0, 1, 2, 3, 4, None)),
+    ("age % 3", (0, 1, 2, None)),
+    ("age >= 18", (False, True, None)),
+    ("age IS NULL", (False, True)),
+    ("CASE WHEN age < 18 THEN 'young' WHEN age >= 65 THEN 'old' ELSE 'grown' END", ("grown", "old", "young")),
+    ("CASE sex WHEN 'F' THEN 1 WHEN 'M' THEN 2 END", (1, 2, None)),
+    ("EXTRACT(MONTH FROM admitted)", (*range(1, 13), None)),
+    ("EXTRACT(YEAR FROM admitted)", (2024, 2025, None)),
+    ("EXTRACT(QUARTER FROM admitted)", (1, 2, 3, 4, None)),
+    ("EXTRACT(DOW FROM admitted)", (*range(7), None)),
+    ("EXTRACT(HOUR FROM seen)", (*range(24), None)),
+    ("sex || '-' || CAST(smoker AS TEXT)", ("F-false", "F-true", "M-false", "M-true", "X-false", "X-true", None)),
+    ("UPPER(sex)", ("F", "M", "X", None)),
+    ("LOWER(sex)", ("f", "m", "x", None)),
+    ("LEFT(region, 0)", ("", None)),
+    ("LENGTH(sex)", (1, None)),
+    ("CAST(sex AS TEXT)", ("F", "M", "X", None)),
+    ("CAST(age / 60 AS TEXT)", ("0", "1", "2", None)),
+    ("CAST(smoker AS INT)", (0, 1, None)),
+    ("CAST(cost / 10000 AS INT)", (0, 1, 2, None)),
+    ("COALESCE(sex, '?')", ("?", "F", "M", "X")),
+    ("NULLIF(sex, 'X')", ("F", "M", None)),
+    ("CLAMP(income, 0, 2)", (0, 1, 2, None)),
+    ("GREATEST(age, 118)", (118, 119, 120)),
+    ("IF(smoker, 'yes', 'no')", ("no", "yes")),
+    ("SIGN(age)", (0, 1, None)),
+    ("ABS(age - 119) // 60", (0, 1, None)),
+    ("town LIKE 'A%'", (False, True, None)),
+    ("sex IN ('F', 'M')", (False, True, None)),
+    ("NOT smoker", (False, True, None)),
+    ("smoker AND age > 18", (False, True, None)),
+    ("DATE '2024-01-01'", (19_723,)),
+]
+
+
+@pytest.mark.parametrize(("key", "expected"), KEYS)
+def test_a_key_of_known_values(session: Session, key: str, expected: tuple[Value, ...]) -> None:
+    assert members(session, f"SELECT {key}, COUNT(*) FROM patients GROUP BY 1") == expected
+    assert members(session, f"SELECT {key} AS the_key, COUNT(*) FROM patients GROUP BY the_key") == expected
+    assert members(session, f"SELECT {key}, COUNT(*) FROM patients GROUP BY ALL") == expected
+    assert members(session, f"SELECT k, COUNT(*) FROM (SELECT {key} AS k FROM patients) AS t GROUP BY k") == expected
+
+
+def test_the_start_of_a_month(session: Session) -> None:
+    found = members(session, "SELECT DATE_TRUNC('month', admitted), COUNT(*) FROM patients GROUP BY 1")
+    assert len(found) == 25 and found[-1] is None
+    assert len(members(session, "SELECT DATE_TRUNC('quarter', admitted), COUNT(*) FROM patients GROUP BY 1")) == 9
+    assert len(members(session, "SELECT admitted, COUNT(*) FROM patients GROUP BY 1")) == 732
+
+
+NARROWED: list[tuple[str, str, tuple[Value, ...]]] = [
+    ("sex", "sex <> 'X'", ("F", "M")),
+    ("sex", "sex IN ('M', 'Q')", ("M",)),
+    ("sex", "sex IS NOT NULL", ("F", "M", "X")),
+    ("sex", "sex IS NULL", (None,)),
+    ("sex", "sex = 'F' OR sex IS NULL", ("F", None)),
+    ("age", "age BETWEEN 3 AND 5", (3, 4, 5)),
+    ("age / 10", "age >= 100", (10, 11, 12)),
+    ("smoker", "smoker", (True,)),
+    ("smoker", "NOT smoker", (False,)),
+    ("smoker", "smoker IS NOT TRUE", (False, None)),
+    ("admitted", "admitted = '2024-02-01'", (FEBRUARY,)),
+    ("EXTRACT(MONTH FROM admitted)", "admitted >= DATE '2025-11-15'", (11, 12)),
+]
+
+
+@pytest.mark.parametrize(("key", "where", "expected"), NARROWED)
+def test_a_filter_leaves_fewer_groups(session: Session, key: str, where: str, expected: tuple[Value, ...]) -> None:
+    assert members(session, f"SELECT {key}, COUNT(*) FROM patients WHERE {where} GROUP BY 1") == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("town KEYS ('b', 'a')", ("a", "b")),
+        ("town KEYS ('a', NULL)", ("a", None)),
+        ("income KEYS (10, 2)", (2, 10)),
+        ("admitted KEYS ('2024-02-01')", (FEBRUARY,)),
+        ("UPPER(town) KEYS ('A')", ("A",)),
+        ("sex KEYS ('F')", ("F",)),
+    ],
+)
+def test_stated_keys(session: Session, keys: str, expected: tuple[Value, ...]) -> None:
+    assert members(session, f"SELECT COUNT(*) FROM patients GROUP BY {keys}") == expected
+
+
+def test_every_group_is_answered_and_no_other(session: Session) -> None:
+    """Nobody is X or lives in Q; everybody of region N is there, to within what the noise allows."""
+    text = "SELECT sex, region, COUNT(*) AS n FROM patients GROUP BY sex, region ORDER BY sex, region SPEND EPSILON 100"
+    check, answer = session.check(text), session.run(text)
+    assert check.groups == len(answer.rows) == 24
+    assert [row[:2] for row in answer.rows[:6]] == [("F", code) for code in ("E", "N", "S", "W", "Z", None)]
+    assert answer.rows[-1][:2] == (None, None)
+    exact = {("F", "N"): 3, ("M", "N"): 2, (None, None): 0}
+    for row in answer.rows:
+        assert abs(row[2] - exact.get(row[:2], row[2])) <= 3
+
+
+@pytest.mark.parametrize("key", ["town", "income", "cost", "weight", "town || sex", "age * 1.5 + weight"])
+def test_groups_that_are_not_known_are_refused(session: Session, key: str) -> None:
+    check = session.check(f"SELECT {key}, COUNT(*) FROM patients GROUP BY 1 SPEND EPSILON 1")
+    assert [d.code for d in check.diagnostics] == ["PQL0403"]
