@@ -128,7 +128,10 @@ class Places:
         )
 
     def _hold(self, name: str, engine: Engine) -> None:
-        """A unit that is a key has one row: verified at apply, and again whenever its files changed since."""
+        """A unit that is a key has one row: verified at apply, and again whenever its files changed since.
+
+        Each query asks: what was true of the files when a session began need not be true of them now.
+        """
         table = self._catalog.table(name)
         assert table is not None
         if table.unit_column is None or not table.one_row_per_unit or name not in self._bound:
