@@ -56,6 +56,9 @@ class Engine(Protocol):
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` if a source or a column that a scan needs is not there."""
 
+    def emit(self, sums: Sums, salt: bytes = b"") -> str:
+        """The statement that `run` would run; an `EngineError` if there is none, known before anything is charged."""
+
     def run(self, sums: Sums, salt: bytes) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
 

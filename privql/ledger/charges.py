@@ -3,6 +3,7 @@
     reserve ──▶ replay      the same query was answered: its stored answer, for nothing
             ──▶ resume      the same analyst's charge has no answer yet: that charge again, at most three times
             ──▶ charge      affordable: written as 'reserved', before any private row is read
+    draw    ──▶ the noisy numbers are kept, before anything is made of them; the first draw of a charge is its only one
     release ──▶ the answer is stored and the charge becomes 'released', by whoever comes first
 
 A charge is never deleted and never refunded: whether an answer came out may depend on the data.
@@ -151,6 +152,23 @@ def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
 def _permit(number: int, ledger_id: str, query: Asked, paid: tuple[ChargeLine, ...], resumes: int) -> Permit:
     measured = query.request.measurements
     return Permit(release_id(number), ledger_id, query.analyst, paid, measured, query.data_version, resumes, seal=SEAL)
+
+
+def drawn(db: sqlite3.Connection, permit: Permit) -> bytes | None:
+    (kept,) = db.execute("SELECT drawn FROM charge WHERE id = ?", (charge_number(permit.release_id),)).fetchone()
+    return kept  # type: ignore[no-any-return]
+
+
+def draw(db: sqlite3.Connection, permit: Permit, noisy: bytes) -> bytes:
+    """Keep a charge's noisy numbers, or give back those that were kept first.
+
+    What is made of them may fail or take long according to what they are, and so tell about them: were they drawn
+    again when the charge is resumed, each attempt would be another release, paid for by none.
+    """
+    number = charge_number(permit.release_id)
+    db.execute("UPDATE charge SET drawn = ? WHERE id = ? AND drawn IS NULL", (noisy, number))
+    (kept,) = db.execute("SELECT drawn FROM charge WHERE id = ?", (number,)).fetchone()
+    return kept  # type: ignore[no-any-return]
 
 
 def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:

@@ -110,10 +110,21 @@ class Ledger:
         with self._store.transaction() as db:
             return charges.keep(db, self._current(db), analyst, name, query, answer)
 
+    def drawn(self, permit: Permit) -> bytes | None:
+        """The noisy numbers of an earlier attempt under this charge."""
+        self._own(permit)
+        with self._store.transaction("DEFERRED") as db:
+            return charges.drawn(db, permit)
+
+    def draw(self, permit: Permit, noisy: bytes) -> bytes:
+        """Keep the noisy numbers before anything is made of them. Only what this returns may be used."""
+        self._own(permit)
+        with self._store.transaction() as db:
+            return charges.draw(db, permit, noisy)
+
     def release(self, permit: Permit, answer: bytes) -> StoredRelease:
         """Store the answer before anyone sees it. Only what this returns may be shown, never the draw itself."""
-        if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
-            raise LedgerError("a release needs the permit that this ledger gave")
+        self._own(permit)
         if type(answer) is not bytes:
             raise LedgerError("an answer is stored as bytes")
         with self._store.transaction() as db:
@@ -196,6 +207,10 @@ class Ledger:
         """What is wrong, a sentence each: every sum and every admission is recomputed from the entries."""
         with self._store.transaction("DEFERRED") as db:
             return entries.verify(db)
+
+    def _own(self, permit: Permit) -> None:
+        if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
+            raise LedgerError("a release needs the permit that this ledger gave")
 
     def _current(self, db: sqlite3.Connection) -> Policy:
         version = policies.newest(db)

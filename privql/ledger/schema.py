@@ -32,7 +32,7 @@ TABLES = (
         query TEXT NOT NULL, parameters TEXT NOT NULL, policy_version INTEGER NOT NULL REFERENCES policy,
         data_version TEXT NOT NULL, measurements TEXT NOT NULL,
         state TEXT NOT NULL CHECK (state IN ('reserved', 'released')), resumes INTEGER NOT NULL,
-        reserved_at TEXT NOT NULL, released_at TEXT, answer BLOB,
+        reserved_at TEXT NOT NULL, released_at TEXT, drawn BLOB, answer BLOB,
         CHECK ((state = 'released') = (answer IS NOT NULL)))""",
     "CREATE INDEX charge_identity ON charge (identity)",
     """CREATE TABLE charge_line (

@@ -6,13 +6,14 @@ the same again resumes it. What goes wrong in an engine becomes one constant dia
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.engines.interface import EngineError
+from privql.engines.interface import Engine, EngineError
 from privql.finish.cells import finish_block
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
@@ -20,9 +21,10 @@ from privql.finish.recipe import Recipe
 from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
+from privql.kernel.measure import Measured
 from privql.kernel.scalars import INT, ValueType
 from privql.kernel.terms import Relation, Scan, cells
-from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
+from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay, StoredRelease
 from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
@@ -85,15 +87,17 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     plans = check.plan.blocks
     tables = tuple(dict.fromkeys(block.block.table for block in plans))
     engine = desk.places.engine(tables)
-    engine.preflight([scanned(one.measured.term.input) for one in plans if one.measured is not None])
+    measured = [one.measured for one in plans if one.measured is not None]
+    engine.preflight([scanned(one.term.input) for one in measured])
+    for one in measured:
+        engine.emit(one.term)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
         return _replayed(granted)
-    measured = [one.measured for one in plans if one.measured is not None]
-    noisy = release(granted, measured, engine)
-    recipes = [recipes_of(one) for one in plans]
-    blocks = tuple(finish_block(one.block, r, c) for one, r, c in zip(plans, recipes, noisy, strict=True))
+    noisy = _drawn_once(granted, measured, engine, desk.ledger)
+    recipes = [recipes_of(each) for each in plans]
+    blocks = tuple(finish_block(each.block, r, c) for each, r, c in zip(plans, recipes, noisy, strict=True))
     ids = threaded_ids(check.query, recipes)
     query = thread(check.query, ids)
     made = present(
@@ -107,6 +111,19 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     )
     # Another process may have answered the same charge first: then its answer is the answer.
     return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
+
+
+def _drawn_once(permit: Permit, measured: Sequence[Measured], engine: Engine, ledger: Ledger) -> list[list[list[int]]]:
+    """The noisy cells of a charge. They are kept before anything is made of them: an answer that fails, or is
+    interrupted, because of what they are must not buy another draw."""
+    kept = ledger.drawn(permit)
+    if kept is None:
+        try:
+            noisy = release(permit, measured, engine)
+        except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
+            raise EngineError("failed") from None
+        kept = ledger.draw(permit, json.dumps(noisy).encode())
+    return json.loads(kept)  # type: ignore[no-any-return]
 
 
 def _replayed(found: Replay) -> Release:
