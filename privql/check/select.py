@@ -266,23 +266,27 @@ def _sets(grouping: ast.Grouping, node: ast.Select, collector: Collector) -> lis
 
 def _key(expr: ast.Expr, stated: object, node: ast.Select, collector: Collector) -> int:
     """An input column, else a select item by alias, else by position."""
-    place = replace(collector.input, clause="GROUP BY")
-    written = expr
+    scope, written = collector.input.scope, expr
     if isinstance(expr, ast.Number) and expr.text.isdigit():
         at = position(expr, len(node.items))
         assert at is not None
         written = node.items[at].expr
-    elif isinstance(expr, ast.Column) and len(expr.path) == 1 and not place.scope.find(expr.path):
+    elif isinstance(expr, ast.Column) and len(expr.path) == 1 and not scope.find(expr.path):
         named = next((i.expr for i in node.items if i.alias and fold(i.alias) == fold(expr.path[0])), None)
         written = named if named is not None else expr
+    return _keyed(written, expr.span, stated, collector)
+
+
+def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) -> int:
+    place = replace(collector.input, clause="GROUP BY")
     if any(aggregates_in(written)):
         raise refuse(
-            "PQL0305", "a group key cannot be an aggregate", expr.span, help="group by what the rows themselves have"
+            "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
         )
     if collector.private and isinstance(written, ast.Column):
         attribute, _ = place.scope.resolve(written.path, written.span)
         if attribute.unit is not None and not attribute.visible:
-            raise not_yet("GROUP BY a unit's identifier", expr.span, "aggregate the rows themselves")
+            raise not_yet("GROUP BY a unit's identifier", span, "aggregate the rows themselves")
     value = typed(written, place)
     if value.text is not None or value.type.kind == "NULL":
         value = coerce(value, value.type)
@@ -327,7 +331,7 @@ def _every_key(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...],
                     readable(one.column, item.span)
                 ids.append(_add_key(one.value, one.name, collector))
         elif not any(aggregates_in(item.expr)) and not any(windows_in(item.expr)):
-            ids.append(_key(item.expr, None, node, collector))
+            ids.append(_keyed(item.expr, item.span, None, collector))
     return (tuple(dict.fromkeys(ids)),)
 
 

@@ -18,8 +18,8 @@ def session() -> Iterator[Session]:
 
 SAME = [
     # GROUP BY: an input column, then an alias, then a position
-    ("SELECT id % 2 AS staff, COUNT(*) FROM stations GROUP BY staff, id", "SELECT id % 2, COUNT(*) FROM stations "
-     "GROUP BY stations.staff, stations.id"),
+    ("SELECT id % 2 AS staff, COUNT(*) FROM stations GROUP BY staff, id",
+     "SELECT id % 2, COUNT(*) FROM stations s GROUP BY s.staff, s.id"),
     ("SELECT id % 2 AS k, COUNT(*) FROM stations GROUP BY k", "SELECT id % 2, COUNT(*) FROM stations GROUP BY id % 2"),
     ("SELECT id % 2 AS k, COUNT(*) FROM stations GROUP BY 1", "SELECT id % 2, COUNT(*) FROM stations GROUP BY id % 2"),
     ("SELECT code AS id, COUNT(*) FROM stations GROUP BY CODE", "SELECT code, COUNT(*) FROM stations GROUP BY code"),
