@@ -145,7 +145,7 @@ def split(text: str) -> tuple[list[str], str]:
         if words or any(start <= fault.span.start < end for fault in read.faults):
             finished.append(text[start:end])
         start, words = end, 0
-    begun = words or read.open or any(fault.span.start >= start for fault in read.faults)
+    begun = words or any(fault.span.start >= start for fault in read.faults)
     return finished, text[start:] if begun else ""
 
 

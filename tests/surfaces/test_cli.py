@@ -96,6 +96,23 @@ def test_a_wrong_statement_stops_the_file_before_it_starts(applied: Command) -> 
     assert "<stdin>:1:" in refused.err
 
 
+def test_a_check_that_fails_says_so_everywhere(applied: Command) -> None:
+    text = ("-c", "SELECT COUNT(*) FROM patients SPEND EPSILON 0.1; SELECT COUNT(*) FROM patient SPEND EPSILON 0.1")
+    for command in ("check", "explain"):
+        refused = applied(command, *text, *ALICE)
+        assert refused.code == 1
+        assert "PQL0201" in refused.err
+    told = applied("check", *text, *ALICE, "--format", "json")
+    assert told.code == 1
+    answer = json.loads(told.out)
+    assert answer["ok"] is False
+    assert [each["ok"] for each in answer["statements"]] == [True, False]
+    assert answer["diagnostics"][0]["code"] == "PQL0201"
+    listed = applied("check", *text, *ALICE, "--format", "csv").out.splitlines()
+    assert listed[0] == "statement,ok,epsilon,delta"
+    assert len(listed) == 3
+
+
 def test_parameters_are_bound_from_the_command(applied: Command) -> None:
     text = ("-c", "SELECT COUNT(*) FROM patients WHERE age >= $from SPEND EPSILON $e")
     run = applied("run", *text, *ALICE, "--param", "e=0.25", "--param", "from=40", "--format", "json")
@@ -210,6 +227,7 @@ def test_an_empty_file_is_accepted_and_free(applied: Command) -> None:
 
 def test_a_byte_order_mark_is_not_text(applied: Command) -> None:
     assert applied("check", "-", *ALICE, stdin=b"\xef\xbb\xbfSELECT COUNT(*) FROM patients SPEND EPSILON 0.1").code == 0
+    assert "<stdin>:1:1\n" in applied("check", "-", *ALICE, stdin=b"\xef\xbb\xbfSELEC 1").err
 
 
 def test_help_and_version_are_accepted(privql: Command) -> None:
