@@ -159,6 +159,8 @@ def _measured(node: ast.Call, name: str, place: Place) -> Typed:
     if name == "count":
         return _count(node, argument, where, text, collector_place=place)
     assert argument is not None
+    if argument.free and isinstance(nodes[0], ast.Param):
+        raise constants.unbound(nodes[0], "what is summed")
     if argument.text is not None or argument.type.kind not in _NUMBERS:
         raise refuse(
             "PQL0301",

@@ -56,6 +56,12 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
         rel = _ordered(rel, columns, tail, context, scope, node.span)
     if clause is not None:
         paid = context.payers.pop()
+        if clause.rows is not None and private(rel):
+            raise not_yet(
+                "AT MOST in a query whose rows stay private",
+                clause.span,
+                "write it at the end of the query that aggregates",
+            )
         if not paid:
             context.notes.append(
                 Diagnostic(
@@ -66,7 +72,11 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
                     why="this query reads no private rows that an outer clause does not pay for",
                 )
             )
-        context.clauses.append((clause, tuple(paid)))
+        if clause.epsilon is None and clause.within is None:
+            context.payers[-1].extend(paid)  # it says how to measure, not what to spend: the clause around it pays
+            context.manners.append((clause, tuple(paid)))
+        else:
+            context.clauses.append((clause, tuple(paid)))
     return rel, columns
 
 

@@ -21,6 +21,7 @@ from privql.check.relations import (
 from privql.check.scope import Bound, InSight, Scope, unknown_name
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import PrivQLError, Span, refuse
+from privql.domains import held
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.policy.catalog import Table, View, fold
 from privql.syntax import ast
@@ -123,7 +124,7 @@ def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Col
             context.fresh(),
             declared.name,
             declared.type,
-            declared.domain,
+            held(declared.domain, declared.type),
             label,
             unit,
             table.name,

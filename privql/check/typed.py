@@ -63,6 +63,7 @@ class Context:
     views: dict[str, Bound] = field(default_factory=dict)
     payers: list[list[int]] = field(default_factory=list)  # blocks of each clause now open
     clauses: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # clause -> blocks it pays for
+    manners: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # those that only say how
     _next: int = 0
 
     def fresh(self) -> str:

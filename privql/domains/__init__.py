@@ -5,10 +5,12 @@ from privql.domains.domain import (
     Domain,
     finite,
     grid_of,
+    held,
     interval,
     number_text,
     shared_grid,
     union_of,
+    value_text,
     whole,
 )
 
@@ -17,9 +19,11 @@ __all__ = [
     "Domain",
     "finite",
     "grid_of",
+    "held",
     "interval",
     "number_text",
     "shared_grid",
     "union_of",
+    "value_text",
     "whole",
 ]

@@ -6,6 +6,7 @@ a plan concludes from them. Bounds are exact rationals: of DATE in days, of TIME
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from functools import reduce
 
 from privql.kernel.scalars import Value, ValueType
 
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
 ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
 
 
@@ -121,18 +123,19 @@ class Domain:
             high = math.floor(high / self.grid) * self.grid
         return self if low == self.low and high == self.high else replace(self, low=low, high=high)
 
-    def describe(self) -> str:
+    def describe(self, type: ValueType | None = None) -> str:
+        """`type` tells days and moments from numbers."""
         null = " or NULL" if self.nullable else ""
         if self.values is not None:
             if not self.values:
                 return "NULL" if self.nullable else "nothing"
-            shown = ", ".join(_literal(v) for v in self.values[:6])
+            shown = ", ".join(value_text(v, type) for v in self.values[:6])
             more = f", … {len(self.values)} values" if len(self.values) > 6 else ""
             return "{" + shown + more + "}" + null
         if self.low is None and self.high is None:
             return "any" + ("" if self.nullable else ", not NULL")
-        low = "-∞" if self.low is None else number_text(self.low)
-        high = "∞" if self.high is None else number_text(self.high)
+        low = "-∞" if self.low is None else value_text(self.low, type)
+        high = "∞" if self.high is None else value_text(self.high, type)
         return f"[{low}, {high}]{null}"
 
 
@@ -181,6 +184,14 @@ def grid_of(type: ValueType) -> Fraction | None:
             return None
 
 
+def held(domain: Domain, type: ValueType) -> Domain:
+    """A declared domain with its ends as the type holds them: of FLOAT, the doubles nearest to what was written."""
+    if type.kind != "FLOAT" or domain.values is not None:
+        return domain
+    low, high = (None if end is None else Fraction(float(end)) for end in (domain.low, domain.high))
+    return replace(domain, low=low, high=high)
+
+
 def shared_grid(a: Fraction | None, b: Fraction | None) -> Fraction | None:
     """The coarsest grid that holds both, when both lie on one."""
     if a is None or b is None:
@@ -217,11 +228,27 @@ def _order(value: Value) -> tuple[int, object]:
     return (1, value) if isinstance(value, str) else (0, value)
 
 
-def _literal(value: Value) -> str:
+def value_text(value: Value, type: ValueType | None = None) -> str:
+    """A value as a query would write it, dates and times without their quotes."""
+    if value is None:
+        return "NULL"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, Fraction)):
-        return number_text(Fraction(value))
+        moment = _moment(Fraction(value), type.kind) if type is not None else None
+        return moment if moment is not None else number_text(Fraction(value))
     return str(value)
+
+
+def _moment(value: Fraction, kind: str) -> str | None:
+    """A day or a moment since 1970; None for what the calendar does not hold."""
+    try:
+        if kind == "DATE":
+            return (_EPOCH + datetime.timedelta(days=int(value))).date().isoformat()
+        if kind == "TIMESTAMP":
+            return (_EPOCH + datetime.timedelta(microseconds=int(value))).isoformat(sep=" ")
+    except OverflowError:
+        pass
+    return None

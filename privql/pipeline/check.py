@@ -91,7 +91,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
 
 def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
     query = checked(node, context)
-    program = plan(query, context.clauses, context.env)  # type: ignore[arg-type]
+    program = plan(query, context.clauses, context.manners, context.env)  # type: ignore[arg-type]
     for one in program.measurements:
         for name, _ in one.epsilon.params:
             if name not in context.params:

@@ -56,10 +56,10 @@ def _columns(name: str, check: StatementCheck, catalog: Catalog) -> list[tuple[s
             notes += ["key"] if column.key else []
             notes += [f"refers to {column.references[0]}.{column.references[1]}"] if column.references else []
             notes += ["not null"] if column.not_null else []
-            declared.append((column.name, str(column.type), column.domain.describe(), ", ".join(notes)))
+            declared.append((column.name, str(column.type), column.domain.describe(column.type), ", ".join(notes)))
         return declared
     if release is not None:
-        return [(c.name, str(c.type), c.domain.describe(), "released") for c in release.columns]
+        return [(c.name, str(c.type), c.domain.describe(c.type), "released") for c in release.columns]
     assert view is not None
     return [(view.name, "", "", f"a view: {unparse(view.query)}")]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from privql.domains import number_text
+from privql.check.relations import GroupingKey
+from privql.domains import number_text, value_text
 from privql.kernel.terms import Balance
-from privql.pipeline.report import StatementCheck, amount_of
+from privql.pipeline.report import StatementCheck, rough
 from privql.plan.program import BlockPlan, Measurement
 
 _SURE = Fraction(95, 100)
@@ -31,7 +32,7 @@ def _block(plan: BlockPlan) -> list[str]:
     rows = "1 row" if stable.rows == 1 else f"at most {stable.rows} rows"
     out = [f"measure {block.table}: protects each {block.unit.name} ({neighbours}), {rows} per {block.unit.name}"]
     for key in block.keys:
-        out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key.members)}")
+        out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key)}")
     for one in plan.measurements:
         out += _measurement(one)
     return out
@@ -40,7 +41,11 @@ def _block(plan: BlockPlan) -> list[str]:
 def _measurement(one: Measurement) -> list[str]:
     grid, moved = one.grid, one.sensitivity
     reach = number_text(moved.l1 * grid)
-    argument = "" if one.aggregate.argument is None else f", argument in {one.aggregate.domain.describe()}"
+    argument = (
+        ""
+        if one.aggregate.argument is None
+        else f", argument in {one.aggregate.domain.describe(one.aggregate.argument_type)}"
+    )
     how = "two cells that share their noise" if isinstance(one.contribution, Balance) else "one sum"
     per_row = number_text(Fraction(moved.l1, one.rows) * grid)
     out = [
@@ -51,13 +56,14 @@ def _measurement(one: Measurement) -> list[str]:
     error = (
         "its error depends on the count"
         if isinstance(one.contribution, Balance)
-        else (f"± {amount_of(width)} at 95%" if width is not None else "± depends on the parameters")
+        else (f"± {rough(width)} at 95%" if width is not None else "± depends on the parameters")
     )
-    scale = f"scale {number_text(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
+    scale = f"scale {rough(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
     out.append(f"    ε = {one.epsilon.text}: discrete Laplace noise, {scale}, {error}")
     return out
 
 
-def _members(members: tuple[object, ...]) -> str:
-    shown = [("NULL" if m is None else str(m)) for m in (members if len(members) <= 6 else members[:5])]
-    return ", ".join(shown) + (", …" if len(members) > 6 else "")
+def _members(key: GroupingKey) -> str:
+    """The first and the last of them."""
+    shown = [value_text(member, key.type) for member in key.members]
+    return ", ".join(shown if len(shown) <= 6 else [*shown[:4], "…", shown[-1]])

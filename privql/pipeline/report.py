@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 from privql.check.env import Env, Settings
 from privql.check.relations import Attribute, CheckedQuery, Label
 from privql.diagnostics import Diagnostic, Source, Span, span_json
+from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.kernel.terms import Balance
@@ -62,7 +64,7 @@ class OutputColumn:
 
     @property
     def domain(self) -> str:
-        return self.attribute.domain.describe()
+        return self.attribute.domain.describe(self.attribute.type)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -157,7 +159,7 @@ class StatementCheck:
         cost = f"free ({self.free})" if self.free else str(self.cost) if self.runs else "free"
         out = [f"line {self.line}: {self.kind}, {cost}"]
         for column in self.columns:
-            error = f" ± {amount_of(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
+            error = f" ± {rough(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
             out.append(f"  {column.name}: {column.type} {column.label}{error}")
         return "\n".join([*out, *(str(d) for d in self.diagnostics)])
 
@@ -173,6 +175,22 @@ class StatementCheck:
             "columns": [c.to_json() for c in self.columns],
             "measurements": [measurement_json(one, self.source) for one in self.measurements],
         }
+
+
+def rough(value: Fraction) -> str:
+    """Four significant digits or the whole part, rounded up: what is promised holds for what is printed."""
+    places = max(0, 3 - _magnitude(value))
+    return number_text(Fraction(math.ceil(value * 10**places), 10**places))
+
+
+def _magnitude(value: Fraction) -> int:
+    """The power of ten of the first digit."""
+    if not value:
+        return 0
+    guess = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2)) - 1
+    while Fraction(10) ** (guess + 1) <= value:
+        guess += 1
+    return guess
 
 
 def amount_of(value: Fraction) -> str:

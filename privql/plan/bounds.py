@@ -12,6 +12,7 @@ from privql.kernel.terms import Balance, Contribution, Steps, Tally, Total
 
 _STEP_LIMIT = 2**62
 _FINENESS = 40  # a FLOAT is summed in about 2^40 steps of its range
+_LEAST_DOUBLE = Fraction(2) ** -1022  # the least number of full precision
 _DOUBLE = 52  # below this, a step is finer than the numbers themselves
 
 
@@ -29,11 +30,16 @@ def _steps(value: Scalar, domain: Domain, spread: bool) -> Steps:
         (domain.low or Fraction(0), domain.high or Fraction(0)) if not domain.empty else (Fraction(0), Fraction(0))
     )
     far = max(abs(low), abs(high))
-    if domain.grid is not None:
+    if domain.grid is not None and value.type.kind != "FLOAT":
         grid = domain.grid
+    elif domain.grid is not None:
+        # engines scale a double exactly by powers of two alone
+        grid = Fraction(domain.grid.numerator & -domain.grid.numerator, domain.grid.denominator)
     else:
         fine = _power_of_two((high - low if spread else far) or far or Fraction(1), _FINENESS)
         grid = max(fine, _power_of_two(far or Fraction(1), _DOUBLE))
+    if value.type.kind == "FLOAT":
+        grid = max(grid, _LEAST_DOUBLE)
     while far / grid > _STEP_LIMIT - 1:
         grid *= 2
     first, last = _nearest(low / grid), _nearest(high / grid)

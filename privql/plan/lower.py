@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from privql.check.env import Env
 from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
-from privql.domains import Domain, finite
+from privql.domains import Domain, finite, grid_of
+from privql.functions.scalar import resolve
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
@@ -100,10 +102,37 @@ def enforced(column: Column, env: Env) -> Scalar:
         tests = tuple(Apply(op, (raw, end), BOOL) for op, end in (("ge", low), ("le", high)) if end is not None)
         return _only_if(tests[0] if len(tests) == 1 else Apply("and", tests, BOOL), raw, type)
     if low is not None and high is not None:
-        return Apply("clamp", (raw, low, high), type)
+        clamped = Apply("clamp", (raw, low, high), type)
+        return clamped if domain.grid in (None, grid_of(type)) else _on_grid(clamped, low, domain.grid, type)
     end, op = (low, "lt") if low is not None else (high, "gt")
     assert end is not None
     return Apply("case", (Apply(op, (raw, end), BOOL), end, raw), type)
+
+
+def _on_grid(value: Scalar, low: Const, grid: Fraction, type: ValueType) -> Scalar:
+    """The multiple of the grid nearest to a value of at least `low`, which is one; the greater of two as near."""
+    if type.kind == "FLOAT":  # a power of two, so that both products are exact
+        up = _apply("add", _apply("mul", value, Const(float(1 / grid), type)), Const(0.5, type))
+        return _apply("mul", _apply("floor", up), Const(float(grid), type))
+    unit = grid_of(type)
+    assert unit is not None
+    half, whole = (_exact(steps * unit, type) for steps in (int(grid / unit) // 2, int(grid / unit)))
+    up = _apply("add", _apply("sub", value, low), half)
+    return Apply("cast", (_apply("add", low, _apply("sub", up, _apply("mod", up, whole))),), type)
+
+
+def _exact(value: Fraction, type: ValueType) -> Const:
+    return Const(int(value) if type.kind == "INT" else value, type)
+
+
+def _apply(op: str, *args: Scalar) -> Scalar:
+    found = resolve(op, tuple(arg.type for arg in args), tuple(a.value if isinstance(a, Const) else None for a in args))
+    assert found is not None
+    taken = (
+        arg if arg.type == wanted else Apply("cast", (arg,), wanted)
+        for arg, wanted in zip(args, found.arg_types, strict=True)
+    )
+    return Apply(found.op, tuple(taken), found.result)
 
 
 def declared(column: Column, env: Env) -> Domain:

@@ -76,17 +76,21 @@ class Plan:
 Clauses = Sequence[tuple[ast.Privacy | None, tuple[int, ...]]]
 
 
-def plan(query: CheckedQuery, clauses: Clauses, env: Env) -> Plan:
+def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> Plan:
+    """`clauses` pay for their blocks; `manners` say no more than how theirs are measured."""
+    limits: dict[int, int] = {}
+    for clause, indices in (*clauses, *manners):
+        rows = _rows(clause, env)
+        if rows is not None:
+            limits |= {index: min(rows, limits.get(index, rows)) for index in indices}
     wanted: dict[int, list[Wanted]] = {}
     lowered: dict[int, Lowered] = {}
-    for clause, indices in clauses:
-        for index in indices:
-            block = query.blocks[index]
-            contributions = tuple(contribution(aggregate) for aggregate in block.aggregates)
-            lowered[index] = lower(block, contributions, _rows(clause, env), env)
-            wanted[index] = [
-                _wanted(*pair, block, lowered[index]) for pair in zip(block.aggregates, contributions, strict=True)
-            ]
+    for block in query.blocks:
+        contributions = tuple(contribution(aggregate) for aggregate in block.aggregates)
+        lowered[block.index] = lower(block, contributions, limits.get(block.index), env)
+        wanted[block.index] = [
+            _wanted(*pair, block, lowered[block.index]) for pair in zip(block.aggregates, contributions, strict=True)
+        ]
     spent: dict[int, list[Amount]] = {}
     for clause, indices in clauses:
         for group in _payers(clause, indices, query):

@@ -41,7 +41,7 @@ def read_column(definition: ast.ColumnDefinition, summed: bool, found: Findings)
     if type != NULL and definition.unit is None:
         domain = _domain(definition, type, domain, found)
     grid = _grid(definition, type, domain, found)
-    if grid is not None and domain.values is None:
+    if grid is not None and _enforceable(grid, type, domain):
         domain = replace(domain, grid=grid)
     if summed:
         _bounds_missing(definition, type, domain, found)
@@ -223,6 +223,17 @@ def _grid(definition: ast.ColumnDefinition, type: ValueType, domain: Domain, fou
             )
             return None
     return grid
+
+
+def _enforceable(grid: Fraction, type: ValueType, domain: Domain) -> bool:
+    """Whether every engine can round to this grid exactly; else the declaration is no more than a remark."""
+    if domain.low is None or domain.high is None:
+        return False
+    if type.kind == "FLOAT":
+        far = max(abs(domain.low), abs(domain.high))
+        ends = grid.numerator, grid.denominator
+        return all(end & (end - 1) == 0 for end in ends) and far / grid <= 2**51 and Fraction(1, 2**1000) <= grid
+    return domain.high - domain.low + grid < 2**62 if type.kind == "INT" else type.precision < 37
 
 
 def _bounds_missing(definition: ast.ColumnDefinition, type: ValueType, domain: Domain, found: Findings) -> None:

@@ -58,7 +58,7 @@ class Public:
         "regions r {} JOIN stations s ON r.code = s.code",
         "regions r {} JOIN stations s ON r.population > s.staff * 30 AND s.id < 6",
         "(SELECT * FROM regions WHERE population > 80) AS r {} JOIN stations s ON r.code = s.code",
-        "(SELECT * FROM regions UNION ALL SELECT 'N', '', 1, 2.5, NULL, TRUE) AS r {} JOIN stations s ON s.code = r.code",
+        "(SELECT * FROM regions UNION ALL SELECT 'N', '', 1, 2.5, NULL, TRUE) AS r {} JOIN stations s ON TRUE",
         "regions r, LATERAL (SELECT * FROM stations t WHERE t.code = r.code) AS s",
     )
 
