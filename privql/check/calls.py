@@ -140,7 +140,7 @@ def _arguments(node: ast.Call, place: Place) -> tuple[list[ast.Expr], Place, Sca
 def _measured(node: ast.Call, name: str, place: Place) -> Typed:
     collector = place.collector
     assert collector is not None
-    text = unparse(node)
+    text = _renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
         raise _not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
     if node.distinct:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from hashlib import sha256
+from typing import Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.kernel.cost import Cost
@@ -31,12 +34,27 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
 
 
 def canonical(check: StatementCheck) -> str:
-    node = check.statement
+    """The query's text, in one spelling of blanks, keywords and functions."""
+    node = _spelled(check.statement)
     if isinstance(node, ast.CreateRelease):
         columns = f"({', '.join(node.columns)}) " if node.columns else ""
         return columns + unparse(node.query)
     assert node is not None
     return unparse(node)
+
+
+def _spelled(node: Any) -> Any:
+    """The same tree, functions in capitals: their names compare without case, and no answer shows them otherwise."""
+    match node:
+        case tuple():
+            return tuple(map(_spelled, node))
+        case ast.Node():
+            given = {part.name: _spelled(getattr(node, part.name)) for part in fields(node) if part.name != "span"}
+            if isinstance(node, ast.Call):
+                given["name"] = node.name.upper()
+            return replace(node, **given)
+        case _:
+            return node
 
 
 def inputs(check: StatementCheck, released: Released) -> str:
@@ -50,8 +68,14 @@ def inputs(check: StatementCheck, released: Released) -> str:
         {
             "parameters": {name: _written(check.env.params.get(name)) for name in sorted(check.params)},
             "releases": {name: released(name) for name in named},
+            "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
         }
     )
+
+
+def _digest(members: tuple[object, ...]) -> str:
+    """Which groups there are may come from a public table, whose rows the text does not say."""
+    return sha256(repr(members).encode()).hexdigest()
 
 
 def _written(value: object) -> str:

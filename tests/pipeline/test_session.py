@@ -1,0 +1,345 @@
+"""A session, end to end over frames: what is checked, charged, answered, answered again, and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import privql
+from privql.diagnostics import PrivQLError
+from privql.session import Session
+from tests.check.clinic import FRAMES, POLICY, clinic
+
+SMALL = POLICY.replace("EPSILON 1000", "EPSILON 2 DEFAULT EPSILON 0.1 MAX EPSILON 1 PER QUERY").replace(
+    "GRANT research TO alice;", "GRANT research TO alice, bob LIMIT EPSILON 1.5 EACH;"
+)
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with clinic(SMALL) as opened:
+        yield opened
+
+
+def left(session: Session) -> Fraction:
+    return next(one.left.epsilon for one in session.budget().budgets if one.budget.name == "research")
+
+
+def codes(problem: PrivQLError) -> list[str]:
+    return [d.code for d in problem.diagnostics]
+
+
+def refused(session: Session, text: str, **params: object) -> list[str]:
+    with pytest.raises(PrivQLError) as caught:
+        session.run(text, params)
+    return codes(caught.value)
+
+
+def test_checking_costs_nothing_and_running_costs_what_was_checked(session: Session) -> None:
+    before = left(session)
+    check = session.check("SELECT COUNT(*) AS n, AVG(age) FROM patients SPEND EPSILON 1/3")
+    assert check.ok and check.cost.epsilon == Fraction(1, 3) and left(session) == before
+    answer = session.run("SELECT COUNT(*) AS n, AVG(age) FROM patients SPEND EPSILON 1/3")
+    assert answer.cost.epsilon == Fraction(1, 3) and left(session) == before - Fraction(1, 3)
+    assert [column.name for column in answer.columns] == ["n", "avg"] and len(answer.rows) == 1
+    assert answer.release_id and answer.certificate["measurements"][0]["epsilon"] == "1/6"
+
+
+def test_the_same_question_again_is_free_and_has_the_same_answer(session: Session) -> None:
+    text = "SELECT sex, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 0.5"
+    first, spent = session.run(text), left(session)
+    for again in (text, text.lower(), f"{text}  -- once more", text.replace("0.5", "  0.5 ")):
+        check = session.check(again)
+        assert check.free == "replay" and not check.epsilon and check.cost.epsilon == 0, again
+        answer = session.run(again)
+        assert answer.rows == first.rows and answer.cost.epsilon == 0 and answer.release_id == first.release_id
+    assert left(session) == spent
+    assert session.check(text.replace("0.5", "0.25")).free is None
+
+
+def test_parameters_by_mapping_and_by_name(session: Session) -> None:
+    text = "SELECT COUNT(*) FROM patients WHERE age > $least SPEND EPSILON $e"
+    assert session.check(text).params == ("least", "e") and str(session.check(text).cost) == "ε = $e"
+    assert session.check(text, {"least": 30}).params == ("least", "e")
+    assert session.check(text, {"e": "1/7"}, least=30).cost.epsilon == Fraction(1, 7)
+    one = session.run(text, {"least": 30, "e": 0.5})
+    assert session.run(text, least=30, e="0.5").rows == one.rows
+    assert session.check(text, least=31, e=0.5).free is None
+    assert refused(session, text, e=0.1) == ["PQL0304"] and refused(session, text) == ["PQL0304"]
+    assert refused(session, text, least=[1], e=0.1) == ["PQL0304"]
+    assert refused(session, text, least=1, e=-1) == ["PQL0503"]
+    assert left(session) == 1
+
+
+def test_a_file_is_priced_whole_and_refused_before_its_first_statement(session: Session, tmp_path: Path) -> None:
+    report = tmp_path / "report.pql"
+    parts = [f"SELECT COUNT(*) FROM patients WHERE age > {at} SPEND EPSILON 0.6;" for at in (10, 20, 30)]
+    report.write_text("\n".join(parts), encoding="utf-8")
+    check = session.check_file(report)
+    assert not check.ok and [d.code for d in check.diagnostics] == ["PQL0502"] and check.total.epsilon == Fraction(9, 5)
+    assert check.over[0].to_json()["line"] == 3 and not check.costs[0].fits
+    with pytest.raises(PrivQLError, match="PQL0502"):
+        session.run_file(report)
+    assert left(session) == Fraction(3, 2)
+    answers = session.run_file(report, partial=True)
+    assert len([next(answers), next(answers)]) == 2
+    with pytest.raises(PrivQLError, match="PQL0502"):
+        next(answers)
+    assert left(session) == Fraction(3, 10)
+    report.write_text("\n".join(parts[:2]), encoding="utf-8")
+    assert session.check_file(report).ok and session.check_file(report).total.epsilon == 0
+
+
+def test_releases_are_kept_read_and_built_upon(session: Session) -> None:
+    text = """
+      CREATE RELEASE by_sex AS SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex SPEND EPSILON 0.5;
+      CREATE RELEASE shares (who, part) AS SELECT sex, n / SUM(n) OVER () FROM by_sex;
+      SELECT s.who, r.name FROM shares s CROSS JOIN regions r ORDER BY 1, 2;
+    """
+    check = session.check_text(text)
+    assert check.ok and [one.free for one in check.statements] == [None, "post-processing", "post-processing"]
+    first, second, third = session.run_text(text)
+    assert [column.name for column in second.columns] == ["who", "part"] and len(third.rows) == 20
+    assert first.rows == session.run("SELECT * FROM BY_SEX").rows
+    assert {row[0] for row in session.run("SHOW RELEASES").rows} == {"by_sex", "shares"}
+    assert [row[:2] for row in session.run("DESCRIBE by_sex").rows] == [("sex", "TEXT"), ("n", "INT")]
+    assert left(session) == 1
+    again = session.run(
+        "CREATE RELEASE by_sex AS SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex SPEND EPSILON 0.5"
+    )
+    assert again.rows == first.rows and left(session) == 1
+    assert len(refused(session, "CREATE RELEASE by_sex AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.5")) == 1
+    assert refused(session, "SELECT n FROM by_age") == ["PQL0201"]
+    assert refused(session, "CREATE RELEASE adults AS SELECT 1") == ["PQL0208"]
+
+
+def test_what_a_failed_statement_would_define_is_poisoned_and_its_dependants_are_silent(session: Session) -> None:
+    text = """
+      CREATE RELEASE a AS SELECT SUM(income) AS x FROM patients SPEND EPSILON 0.1;
+      CREATE RELEASE b AS SELECT x + 1 AS y FROM a;
+      SELECT y FROM b;
+      SELECT nothing FROM patients;
+      SELECT COUNT(*) FROM patients SPEND EPSILON 0.1
+    """
+    check = session.check_text(text)
+    assert [d.code for d in check.diagnostics] == ["PQL0402", "PQL0202"]
+    assert [one.ok for one in check.statements] == [False, False, False, False, True]
+    assert [one.silent for one in check.statements] == [False, True, True, False, False]
+    with pytest.raises(PrivQLError) as caught:
+        session.run_text(text)
+    assert codes(caught.value) == ["PQL0402", "PQL0202"] and left(session) == Fraction(3, 2)
+
+
+def test_several_errors_of_a_text_at_once(session: Session) -> None:
+    text = "SELEC 1;\nSELECT nam FROM regions;\nSELECT 'a;\n"
+    assert [d.code for d in session.check_text(text, name="q.pql").diagnostics] == ["PQL0101", "PQL0202", "PQL0102"]
+    assert [d.to_json()["line"] for d in session.check_text(text).diagnostics] == [1, 2, 3]
+
+
+def test_default_and_greatest_epsilon(session: Session) -> None:
+    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 10)
+    assert [d.code for d in session.check("SELECT COUNT(*) FROM patients SPEND EPSILON 1.1").diagnostics] == ["PQL0504"]
+    assert refused(session, "SELECT COUNT(*) FROM patients SPEND EPSILON 1.1") == ["PQL0504"]
+    session.run("SET epsilon = 0.2")
+    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5)
+    assert session.check("SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) FROM patients").cost.epsilon == Fraction(1, 5)
+    two = session.check_text("SET epsilon = 0.3; SELECT COUNT(*) FROM patients; SET epsilon = 1/3;\nSELECT 1")
+    assert two.total.epsilon == Fraction(3, 10)
+    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5), "a check sets nothing"
+    assert session.check("SELECT COUNT(*) FROM members").cost.epsilon == Fraction(1, 5)
+
+
+def test_grants_bound_each_analyst_and_the_budget_all_of_them() -> None:
+    with clinic(SMALL, "mallory") as stranger:
+        assert refused(stranger, "SELECT COUNT(*) FROM patients SPEND EPSILON 0.1") == ["PQL0505"]
+        assert list(stranger.run("SELECT COUNT(*) FROM regions").rows) == [(5,)]
+        assert str(stranger.budget()) == "no budget is open to you"
+    with clinic(SMALL, "bob") as bob:
+        bob.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1")
+        assert left(bob) == Fraction(1, 2)
+        assert refused(bob, "SELECT COUNT(*) FROM patients SPEND EPSILON 0.6") == ["PQL0502"]
+        bob.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
+        assert refused(bob, "SELECT COUNT(*) FROM patients SPEND EPSILON 1e-9") == ["PQL0502"]
+
+
+def test_a_budget_is_chosen() -> None:
+    policy = SMALL + "CREATE BUDGET extra FOR UNIT patient EPSILON 5 DEFAULT EPSILON 0.7; GRANT extra TO alice;"
+    with clinic(policy) as session:
+        session.run("SET budget = extra")
+        assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(7, 10)
+        session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 2")
+        spent = {one.budget.name: str(one.spent.epsilon) for one in session.budget().budgets}
+        assert spent == {"research": "0", "extra": "2", "club": "0"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE UNIT u",
+        "CREATE PRIVATE TABLE t (a INT)",
+        "CREATE PUBLIC TABLE t (a INT)",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE BUDGET b FOR UNIT patient EPSILON 5",
+        "GRANT research TO alice",
+        "REFRESH patients AS '2'",
+    ],
+)
+def test_the_owners_statements_are_refused(text: str, session: Session) -> None:
+    assert refused(session, text) == ["PQL0413"]
+    assert [d.code for d in session.check_text(f"{text}; SELECT 1").diagnostics] == ["PQL0413"]
+
+
+def test_show_describe_and_explain_spend_nothing(session: Session) -> None:
+    assert ("patients", "private, of patient") in session.run("SHOW TABLES").rows
+    assert ("regions", "public") in session.run("show tables").rows
+    assert ("research", "patient", "2", "0", "1.5") in session.run("SHOW BUDGET").rows
+    described = {row[0]: row[1:] for row in session.run("DESCRIBE patients").rows}
+    assert described["patient_id"] == ("TEXT", "any, not NULL", "names a patient, key")
+    assert described["admitted"] == ("DATE", "[2024-01-01, 2025-12-31] or NULL", "")
+    assert described["seen"][1] == "[2024-01-01 00:00:00, 2024-01-02 00:00:00] or NULL"
+    assert described["note"][2] == "hidden"
+    query = "SELECT admitted, SUM(weight) FROM patients GROUP BY admitted SPEND EPSILON 1/3"
+    lines = [row[0] for row in session.run(f"EXPLAIN {query}").rows]
+    assert lines == session.explain(query).splitlines()
+    assert "732 groups, 2024-01-01, 2024-01-02, 2024-01-03, 2024-01-04, …, NULL" in lines[1]
+    assert lines[-2].strip() == "ε = 1/3: discrete Laplace noise, scale 900, ± 2697 at 95%"
+    assert session.check(f"EXPLAIN {query}").cost.epsilon == 0 and left(session) == Fraction(3, 2)
+
+
+def test_a_halfwidth_is_short_for_people_and_exact_for_programs(session: Session) -> None:
+    check = session.check("SELECT SUM(weight) AS w, COUNT(*) AS n, SUM(cost) AS c FROM patients SPEND EPSILON 1")
+    said = str(check).splitlines()
+    assert said == [
+        "line 1: select, ε = 1",
+        "  w: FLOAT Released ± 2697 (95%)",
+        "  n: INT Released ± 9 (95%)",
+        "  c: DECIMAL(38,2) Released ± 179708 (95%)",
+    ]
+    exact = [Fraction(column["halfwidth95"]) for column in check.to_json()["columns"]]
+    assert 2696 < exact[0] <= 2697 and exact[1] == 9 and 179707 < exact[2] <= 179708
+    small = session.check("SELECT SUM(weight / 1e6) FROM patients SPEND EPSILON 1")
+    assert str(small).endswith("± 0.0008988 (95%)")
+
+
+def test_budget_report(session: Session) -> None:
+    session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1/3")
+    report = session.budget()
+    assert report.to_json()["budgets"][1] == {
+        "budget": "research",
+        "unit": "patient",
+        "epsilon": "2",
+        "spent": "1/3",
+        "spent_by_you": "1/3",
+        "left": "7/6",
+        "max_per_query": "1",
+        "default": "1/10",
+    }
+    assert str(report).splitlines()[1] == "research (patient): ε = 7/6 left of 2, 1/3 spent, 1/3 by you"
+
+
+def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
+    invented = session.run("SELECT * FROM DUMMY patients LIMIT 5")
+    assert invented.dummy and len(invented.rows) == 5 and invented.cost.epsilon == 0
+    assert "note" not in {column.name for column in invented.columns}
+    assert left(session) == Fraction(3, 2)
+    with privql.connect(policy=SMALL, frames=FRAMES, analyst="alice", data="dummy") as dummy:
+        answer = dummy.run("SELECT sex, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1")
+        assert answer.dummy and answer.to_json()["dummy"] is True and len(answer.rows) == 4
+
+
+def test_one_statement_is_one_statement(session: Session) -> None:
+    assert refused(session, "") == ["PQL0113"] and refused(session, "SELECT 1; SELECT 2") == ["PQL0113"]
+    assert refused(session, "SELEC 1") == ["PQL0101"]
+
+
+# ---- the contract of `check --format json`
+
+DIAGNOSTIC = {"code", "severity", "line", "column", "span", "message", "why", "help", "fixes"}
+
+
+def shape(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: shape(part) for key, part in value.items()}
+        case list():
+            return [shape(part) for part in value]
+        case _:
+            return value
+
+
+def test_json_of_a_check() -> None:
+    with clinic() as session:
+        text = "\nSELECT sex, COUNT(*) AS n,\n       AVG(age) FROM patients\nGROUP BY sex SPEND EPSILON 1/2;\nSELECT 1"
+        found = json.loads(json.dumps(session.check_text(text, name="report.pql").to_json()))
+    first, second = found.pop("statements")
+    assert found == {
+        "version": 1,
+        "ok": True,
+        "file": "report.pql",
+        "params": [],
+        "total": {"epsilon": "1/2", "delta": "0"},
+        "costs": [
+            {"budget": "research", "unit": "patient", "epsilon": "1/2", "delta": "0", "fits": True,
+             "left_after": "1999/2"},
+        ],
+        "diagnostics": [],
+    }  # fmt: skip
+    measurements, columns = first.pop("measurements"), first.pop("columns")
+    assert first == {
+        "line": 2,
+        "kind": "select",
+        "ok": True,
+        "span": {"start": [2, 1], "end": [4, 31]},
+        "free": None,
+        "groups": 4,
+        "cost": {"epsilon": "1/2", "delta": "0"},
+    }
+    assert columns == [
+        {"name": "sex", "type": "TEXT", "label": "Released", "nullable": True,
+         "domain": "{'F', 'M', 'X'} or NULL", "halfwidth95": None},
+        {"name": "n", "type": "INT", "label": "Released", "nullable": False, "domain": "any, not NULL",
+         "halfwidth95": "12"},
+        {"name": "avg", "type": "FLOAT", "label": "Released", "nullable": True, "domain": "[0, 120] or NULL",
+         "halfwidth95": None},
+    ]  # fmt: skip
+    assert measurements[0] == {
+        "text": "COUNT(*)",
+        "line": 2,
+        "column": 13,
+        "block": 0,
+        "unit": "patient",
+        "rows_per_unit": "1",
+        "l1": "1",
+        "l2_squared": "1",
+        "mechanism": "discrete_laplace",
+        "release": "sum",
+        "scale": "4",
+        "grid": "1",
+        "epsilon": "1/4",
+        "delta": "0",
+    }
+    assert (measurements[1]["text"], measurements[1]["line"], measurements[1]["l1"]) == ("AVG(age)", 3, "120")
+    assert second["free"] == "post-processing" and second["cost"] == {"epsilon": "0", "delta": "0"}
+    assert second["groups"] is None and second["measurements"] == []
+    assert second["columns"][0]["label"] == "Public" and second["columns"][0]["domain"] == "{1}"
+
+
+def test_json_of_symbols_and_faults() -> None:
+    with clinic() as session:
+        text = "SELECT COUNT(* SPEND $e), COUNT(age SPEND $e) FROM patients; SELECT nam FROM regions"
+        found = json.loads(json.dumps(session.check_text(text).to_json()))
+    assert found["ok"] is False and found["params"] == ["e"]
+    assert found["total"] == {"epsilon": "2*$e", "delta": "0"}
+    assert found["costs"][0]["epsilon"] == "2*$e" and found["costs"][0]["left_after"] == "1000 + -2*$e"
+    assert found["statements"][0]["measurements"][0]["scale"] == "1/($e)"
+    assert [column["halfwidth95"] for column in found["statements"][0]["columns"]] == [None, None]
+    (fault,) = found["diagnostics"]
+    assert set(fault) == DIAGNOSTIC
+    assert fault["code"] == "PQL0202" and fault["severity"] == "error" and (fault["line"], fault["column"]) == (1, 69)
+    assert fault["fixes"] == [{"span": {"start": [1, 69], "end": [1, 72]}, "text": "name"}]
+    assert fault["why"] is None and fault["help"] == "did you mean `name`?"
