@@ -62,6 +62,9 @@ class Engine(Protocol):
     def run(self, sums: Sums, salt: bytes) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
 
+    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether every stored value of these columns can be read, if only as NULL."""
+
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
 

@@ -108,7 +108,7 @@ def verify(catalog: Catalog, engine: Engine, source: Source, bound: Collection[s
     present = {fold(name) for name in bound}
     for table in catalog.tables:
         if fold(table.name) in present:
-            if _columns_there(table, engine, found):
+            if _columns_there(table, engine, found) and _readable(table, engine, found):
                 _keys_kept(table, engine, found)
         elif table.private and table.keys:
             found.warning(
@@ -158,6 +158,19 @@ def _missing(table: Table, column: Column, engine: Engine) -> bool:
 def _scan(table: Table, columns: tuple[Column, ...]) -> Scan:
     """A reading of the plain columns: only whether they are there is asked."""
     return Scan(table.name, table.unit or Unit(""), None, False, tuple((each.name, each.type) for each in columns))
+
+
+def _readable(table: Table, engine: Engine, found: Findings) -> bool:
+    if engine.readable(table.name, tuple((column.name, column.type) for column in table.columns)):
+        return True
+    found.error(
+        "PQL0741",
+        f"the data of table `{table.name}` cannot be read",
+        found.name(table.span, table.name),
+        why="a stored value is damaged: no query could finish",
+        help="mend the file, for example text that is not UTF-8",
+    )
+    return False
 
 
 def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:

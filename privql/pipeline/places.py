@@ -58,6 +58,12 @@ class Places:
                 self._hold(name, self._engine)
         return self._engine
 
+    def unmoved(self, tables: Sequence[str]) -> bool:
+        """Whether the files are still those that were held against the policy before the query ran."""
+        return self._dummy or all(
+            fingerprint(self._bound[name]) == self._held[name] for name in tables if name in self._held
+        )
+
     def post(self) -> PostProcessor:
         if self._post is None:
             from privql.post.run import PostProcessor
@@ -128,20 +134,22 @@ class Places:
         )
 
     def _hold(self, name: str, engine: Engine) -> None:
-        """A unit that is a key has one row: verified at apply, and again whenever its files changed since.
+        """What every answer relies on: each value can be read, and a unit that is a key has one row.
 
-        Each query asks: what was true of the files when a session began need not be true of them now.
+        Verified at apply, and again by each query if the files changed since: a row that breaks it must be refused
+        before anything is charged, and is the owner's to mend.
         """
         table = self._catalog.table(name)
         assert table is not None
-        if table.unit_column is None or not table.one_row_per_unit or name not in self._bound:
+        if name not in self._bound:
             return
         files = fingerprint(self._bound[name])
         if (name in self._held and self._held[name] == files) or (files and files == self._ledger.verified(name)):
+            self._held[name] = files
             return
-        column = table.column(table.unit_column)
-        assert column is not None
-        if not engine.unique(name, ((column.name, column.type),)):
+        unit = table.column(table.unit_column) if table.unit_column is not None and table.one_row_per_unit else None
+        sound = engine.readable(name, tuple((column.name, column.type) for column in table.columns))
+        if not sound or (unit is not None and not engine.unique(name, ((unit.name, unit.type),))):
             raise refuse(
                 "PQL0603",
                 f"the data of `{name}` is not what the policy declares",

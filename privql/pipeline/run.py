@@ -91,11 +91,13 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     engine.preflight([scanned(one.term.input) for one in measured])
     for one in measured:
         engine.emit(one.term)
+    released, dummies = _inputs(check.query, desk)
+    desk.places.post().rehearse(check.query, released, dummies)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
         return _replayed(granted)
-    noisy = _drawn_once(granted, measured, engine, desk.ledger)
+    noisy = _drawn_once(granted, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables))
     recipes = [recipes_of(each) for each in plans]
     blocks = tuple(finish_block(each.block, r, c) for each, r, c in zip(plans, recipes, noisy, strict=True))
     ids = threaded_ids(check.query, recipes)
@@ -113,15 +115,20 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
 
 
-def _drawn_once(permit: Permit, measured: Sequence[Measured], engine: Engine, ledger: Ledger) -> list[list[list[int]]]:
+def _drawn_once(
+    permit: Permit, measured: Sequence[Measured], engine: Engine, ledger: Ledger, unmoved: Callable[[], bool]
+) -> list[list[list[int]]]:
     """The noisy cells of a charge. They are kept before anything is made of them: an answer that fails, or is
-    interrupted, because of what they are must not buy another draw."""
+    interrupted, because of what they are must not buy another draw. Files that changed under the query were not
+    those that were verified."""
     kept = ledger.drawn(permit)
     if kept is None:
         try:
             noisy = release(permit, measured, engine)
         except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
             raise EngineError("failed") from None
+        if not unmoved():
+            raise EngineError("failed")
         kept = ledger.draw(permit, json.dumps(noisy).encode())
     return json.loads(kept)  # type: ignore[no-any-return]
 
@@ -150,14 +157,17 @@ def _answer(
     query: CheckedQuery, blocks: Sequence[Table], desk: Desk, extra: Sequence[tuple[str, ValueType]] = ()
 ) -> Table:
     """The SQL above the blocks, over what is released, public or invented."""
-    at = leaves(roots(query))
-    released = {
-        leaf.release: Release.from_bytes(desk.released(leaf.release).answer).table
-        for leaf in at
-        if isinstance(leaf, ReleasedScan)
-    }
-    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
+    released, dummies = _inputs(query, desk)
     return desk.places.post().run(query, blocks, released, dummies, extra)
+
+
+def _inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
+    """The named answers and the invented rows that a query reads."""
+    at = leaves(roots(query))
+    names = {leaf.release for leaf in at if isinstance(leaf, ReleasedScan)}
+    released = {name: Release.from_bytes(desk.released(name).answer).table for name in sorted(names)}
+    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
+    return released, dummies
 
 
 def _invented(query: CheckedQuery, desk: Desk) -> bool:

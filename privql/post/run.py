@@ -130,7 +130,10 @@ class PostProcessor:
         """What the engine says of a failure may quote values; and after one, it may be of no more use."""
         try:
             return work(self._connected())
-        except (duckdb.Error, UnicodeError):
+        except EngineError:
+            self.close()
+            raise
+        except Exception:  # the engine's own, or of a file that is not what its name says
             self.close()
             raise EngineError("failed") from None
         except BaseException:

@@ -81,6 +81,18 @@ class DuckDBEngine:
             return np.zeros((sums.groups, sums.width), dtype=np.int64)
         return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt)))
 
+    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether every stored value of these columns can be read, if only as NULL."""
+        scan = Scan(table, Unit("row"), None, False, columns)
+        try:
+            self.preflight([scan])
+            self._safely(lambda: self._count(scan))
+        except EngineError as error:
+            if error.kind in ("failed", "unreadable source"):
+                return False
+            raise
+        return True
+
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
         scan = Scan(table, Unit("row"), None, False, columns)
@@ -119,6 +131,11 @@ class DuckDBEngine:
 
     def _read(self, scan: Scan, names: Names) -> Rows:
         return read_scan(scan, self._table(scan.table), names)
+
+    def _count(self, scan: Scan) -> None:
+        rows = self._read(scan, Names())
+        counted = ", ".join(f"count({column.spelled.sql})" for column in rows.columns.values())
+        self._connection.execute(f"SELECT {counted} FROM ({rows.sql(counted)})").fetchall()
 
     def _has_no_twins(self, scan: Scan) -> bool:
         rows = self._read(scan, Names())
