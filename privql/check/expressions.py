@@ -7,6 +7,7 @@ INT to DECIMAL to FLOAT and DATE to TIMESTAMP, and a string literal takes its pa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from privql.check import calls, constants
@@ -21,6 +22,7 @@ from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, Value, ValueT
 from privql.policy.catalog import fold
 from privql.syntax import ast, unparse
 
+MOST_OPERATIONS = 4000
 _OPERATORS = {
     "+": "add",
     "-": "sub",
@@ -136,8 +138,23 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     if all(a.constant for a in taken):
         known = tuple(a.term.value for a in taken if isinstance(a.term, Const))
         return const(evaluate(resolved.op, resolved.arg_types, resolved.result, known), resolved.result, span)
+    size = _sized(taken, span)
     domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in taken))
-    return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span)
+    return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
+
+
+def _sized(parts: Sequence[Typed], span: Span) -> int:
+    """Nested BETWEEN and CASE double what they hold with each level: a short text could mean a million operations."""
+    size = 1 + sum(part.size for part in parts)
+    if size > MOST_OPERATIONS:
+        raise refuse(
+            "PQL0104",
+            f"this expression has more than {MOST_OPERATIONS} operations",
+            span,
+            why="BETWEEN and CASE x WHEN repeat their operand, so nesting them doubles it each time",
+            help="compute the operand in a subquery, `FROM (SELECT … AS x FROM t)`, and use `x`",
+        )
+    return size
 
 
 def coerce(value: Typed, type: ValueType) -> Typed:
@@ -155,7 +172,7 @@ def cast(value: Typed, type: ValueType, span: Span) -> Typed:
     if isinstance(value.term, Const):
         return const(evaluate("cast", (value.type,), type, (value.term.value,)), type, span)
     domain = infer("cast", (value.type,), type, (value.domain,))
-    return Typed(Apply("cast", (value.term,), type), domain, span)
+    return Typed(Apply("cast", (value.term,), type), domain, span, size=_sized([value], span))
 
 
 _SAME_TYPED = frozenset(
@@ -226,7 +243,7 @@ def not_yet(what: str, span: Span, help: str = "") -> Exception:
 def _column(node: ast.Column, place: Place) -> Typed:
     alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
     if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
-        return Typed(alias.term, alias.domain, node.span)
+        return replace(alias, span=node.span)
     attribute, _ = place.scope.resolve(node.path, node.span)
     readable(attribute, node.span)
     place.context.used[attribute.id] = node.span
@@ -320,7 +337,7 @@ def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
     if isinstance(sides[0].term, Apply) and sides[0].term.op == op and sides[1].type == BOOL:
         term = Apply(op, (*sides[0].term.args, sides[1].term), BOOL)
         domain = infer(op, (BOOL, BOOL), BOOL, (sides[0].domain, sides[1].domain))
-        return Typed(term, domain, span)
+        return Typed(term, domain, span, size=_sized(sides, span))
     return apply(op, sides, span)
 
 
@@ -392,7 +409,7 @@ def _cast(node: ast.Cast, place: Place) -> Typed:
         )
     operand = typed(node.operand, place)
     if operand.type == type:
-        return Typed(operand.term, operand.domain, node.span)
+        return replace(operand, span=node.span)
     if operand.free or operand.type.kind == "NULL":
         return coerce(operand, type)
     if resolve_cast(operand.type, type) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from privql.check.inside import read_inside, replaced
 from privql.check.relations import Aggregate, AggregateCall, Attribute, Label, WindowCall
@@ -79,7 +79,7 @@ class Collector:
             if column.id in read:
                 self.refuse_ungrouped(column.id, value.span)
         domain = self.context.domain_of(term, {}) if self.rolled_up else value.domain
-        return Typed(term, domain, value.span, value.text, value.free)
+        return replace(value, term=term, domain=domain)
 
     def refuse_ungrouped(self, id: str, span: Span) -> None:
         name = self.context.attributes[id].name

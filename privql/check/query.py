@@ -8,6 +8,7 @@ from privql.check import constants
 from privql.check.calls import sort_key
 from privql.check.expressions import agree, coerce, not_yet, storable, typed
 from privql.check.named import bind, position, private, relabel
+from privql.check.needed import needed
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
@@ -40,7 +41,8 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
         context.clauses.append((None, tuple(unpaid)))
     if private(rel):
         raise refuse_private(node, columns)
-    return CheckedQuery(rel, columns, tuple(context.blocks), tuple(context.shared), tuple(context.subqueries.items()))
+    made = CheckedQuery(rel, columns, tuple(context.blocks), tuple(context.shared), tuple(context.subqueries.items()))
+    return needed(made, context)
 
 
 def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns]:

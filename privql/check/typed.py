@@ -31,6 +31,7 @@ class Typed:
     span: Span
     text: str | None = None
     free: bool = False  # a parameter without a value: it takes its partner's type
+    size: int = 0  # of the term, written out: BETWEEN and CASE repeat their operand
 
     @property
     def type(self) -> ValueType:

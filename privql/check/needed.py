@@ -1,0 +1,63 @@
+"""What an answer needs: blocks that nothing reads - of a WITH that is never named - are neither measured nor paid for."""
+
+from __future__ import annotations
+
+from dataclasses import fields as parts_of
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+from privql.check.relations import CheckedQuery, Measured, Shared
+from privql.check.typed import Context
+from privql.kernel.scalars import Apply, Const, Field, fields
+
+
+def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
+    """The query without the blocks that it does not read, and the context's clauses without them."""
+    shared, subqueries = dict(query.shared), dict(query.subqueries)
+    named: set[str] = set()
+    blocks: set[int] = set()
+    todo: list[Any] = [query.rel]
+    while todo:
+        match todo.pop():
+            case Field() | Apply() as term:
+                asked = (fields(term) & subqueries.keys()) - named
+                named |= asked
+                todo.extend(subqueries[name] for name in asked)
+            case Measured(block=block):
+                blocks.add(block)
+            case Shared(name=name):
+                if name not in named:
+                    named.add(name)
+                    todo.append(shared[name])
+            case tuple() as parts:
+                todo.extend(parts)
+            case node if is_dataclass(node):
+                todo.extend(getattr(node, part.name) for part in parts_of(node))
+            case _:
+                pass
+    if len(blocks) == len(query.blocks):
+        return query
+    numbers = {old: new for new, old in enumerate(sorted(blocks))}
+    for clauses in (context.clauses, context.manners):
+        clauses[:] = [(clause, tuple(numbers[at] for at in paid if at in numbers)) for clause, paid in clauses]
+    return CheckedQuery(
+        _numbered(query.rel, numbers),
+        query.columns,
+        tuple(replace(query.blocks[old], index=new) for old, new in numbers.items()),
+        tuple((name, _numbered(rel, numbers)) for name, rel in query.shared if name in named),
+        tuple((name, _numbered(one, numbers)) for name, one in query.subqueries if name in named),
+    )
+
+
+def _numbered(node: Any, numbers: dict[int, int]) -> Any:
+    match node:
+        case Measured(block=block):
+            return replace(node, block=numbers[block])
+        case Field() | Const() | Apply():
+            return node
+        case tuple():
+            return tuple(_numbered(part, numbers) for part in node)
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            return replace(node, **{part.name: _numbered(getattr(node, part.name), numbers) for part in parts_of(node)})
+        case _:
+            return node
