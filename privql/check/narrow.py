@@ -43,10 +43,7 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
                 return {}
             listed = {i.value for i in items if isinstance(i, Const)}
             known = domain_of(column)
-            if holds:
-                kept = _among(known, listed)
-            else:
-                kept = known.with_null(False) if None in listed else known.keep(lambda v: v not in listed)
+            kept = _among(known, listed) if holds else known.keep(lambda v: v not in listed)
             found = {column.name: kept}
             return _null_again(found, domain_of, (value, *items)) if or_null else found
         case Apply(op="is_null", args=(value,)):

@@ -1,4 +1,4 @@
-"""What an answer needs: blocks that nothing reads - of a WITH that is never named - are neither measured nor paid for."""
+"""What an answer needs: a block that nothing reads, of a WITH never named, is neither measured nor paid for."""
 
 from __future__ import annotations
 

@@ -142,6 +142,7 @@ TIGHT = [
     ("WHERE a IS NOT NULL", "[-3, 7]"),
     ("WHERE (a > 2) IS TRUE", "[3, 7]"),
     ("WHERE (a > 2) IS NOT FALSE", "[3, 7] or NULL"),
+    ("WHERE (a > 2) IS NOT FALSE AND a < 6", "[3, 5]"),
     ("WHERE k", "[-3, 7] or NULL"),
     ("WHERE a > 2 OR k", "[-3, 7] or NULL"),
     ("WHERE a > 100", "nothing"),

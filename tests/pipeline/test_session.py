@@ -62,6 +62,17 @@ def test_the_same_question_again_is_free_and_has_the_same_answer(session: Sessio
     assert session.check(text.replace("0.5", "0.25")).free is None
 
 
+def test_what_nothing_reads_is_not_paid_for(session: Session) -> None:
+    unread = (
+        "WITH a AS (SELECT COUNT(*) AS n FROM patients), b AS (SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex)"
+    )
+    answer = session.run(f"{unread} SELECT sex, n, (SELECT MAX(n) FROM b) AS m FROM b SPEND EPSILON 0.5")
+    assert [row[0] for row in answer.rows] == ["F", "M", "X", None]
+    assert {row[2] for row in answer.rows} == {max(row[1] for row in answer.rows)}
+    assert len(answer.certificate["measurements"]) == 1
+    assert session.run(f"{unread} SELECT 1").cost.epsilon == 0 and left(session) == 1
+
+
 def test_parameters_by_mapping_and_by_name(session: Session) -> None:
     text = "SELECT COUNT(*) FROM patients WHERE age > $least SPEND EPSILON $e"
     assert session.check(text).params == ("least", "e") and str(session.check(text).cost) == "ε = $e"

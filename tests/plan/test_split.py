@@ -59,6 +59,12 @@ EXACT = [
     ("WITH a AS (SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.1) SELECT n, (SELECT COUNT(*) FROM patients WHERE "
      "smoker) FROM a SPEND EPSILON 0.5", ["1/10", "1/2"]),
     ("WITH a AS (SELECT COUNT(*) AS n FROM patients) SELECT x.n + y.n FROM a x, a y SPEND EPSILON 0.5", ["1/2"]),
+    # what nothing reads is not measured
+    ("WITH a AS (SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.1) SELECT 1", []),
+    ("WITH a AS (SELECT COUNT(*) AS n FROM patients), b AS (SELECT SUM(age) AS n FROM patients), c AS (SELECT n FROM "
+     "b) SELECT c.n, (SELECT n FROM c) FROM c WHERE EXISTS (SELECT 1 FROM c) SPEND EPSILON 0.5", ["1/2"]),
+    ("WITH a AS (SELECT COUNT(*) AS n FROM patients), b AS (SELECT COUNT(*) AS n FROM patients WHERE age > 3) "
+     "SELECT COUNT(*) - (SELECT n FROM b) FROM patients WHERE smoker SPEND EPSILON 0.5", ["1/4", "1/4"]),
     ("SELECT (SELECT COUNT(*) FROM visits AT MOST 2 ROWS PER UNIT) SPEND EPSILON 0.5", ["1/2"]),
 ]  # fmt: skip
 
