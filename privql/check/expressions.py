@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from privql.check import calls, constants
+from privql.check import constants
 from privql.check.narrow import facts
 from privql.check.relations import Attribute, Label, Subquery, SubqueryKind
 from privql.check.typed import Place, Typed, const
@@ -100,7 +100,9 @@ def typed(node: ast.Expr, place: Place) -> Typed:
         case ast.Extract(field=field, operand=operand):
             return apply("extract", [constants.string(field, node.span), typed(operand, place)], node.span)
         case ast.Call():
-            return calls.call(node, place)
+            from privql.check.calls import call  # calls are made of expressions, and expressions of calls
+
+            return call(node, place)
         case ast.Row() | ast.ListOf() | ast.Index():
             raise not_yet("rows and lists as values", node.span)
         case ast.Star():

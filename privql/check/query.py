@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from privql.check import constants
-from privql.check.calls import sort_key
+from privql.check.arguments import sort_key
 from privql.check.expressions import agree, coerce, not_yet, storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed

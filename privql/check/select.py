@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from privql.check.calls import aggregates_in, sort_key, windows_in
+from privql.check.arguments import sort_key
+from privql.check.calls import aggregates_in, windows_in
 from privql.check.expressions import coerce, condition, known_from, not_yet, readable, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.named import position, private

@@ -1,0 +1,135 @@
+"""Aggregates of private rows: what is measured, within which bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.check import constants
+from privql.check import expressions as ex
+from privql.check.arguments import arguments, renamed
+from privql.check.relations import (
+    Aggregate,
+)
+from privql.check.typed import Place, Typed
+from privql.diagnostics import Fix, refuse
+from privql.domains import Domain, interval, number_text
+from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Field, Scalar, ValueType, decimal
+from privql.syntax import ast, unparse
+
+_MEASURED = frozenset({"count", "sum", "avg"})
+
+
+_NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
+
+
+def measured(node: ast.Call, name: str, place: Place) -> Typed:
+    collector = place.collector
+    assert collector is not None
+    text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
+    if name not in _MEASURED:
+        raise ex.not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
+    if node.distinct:
+        raise ex.not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span, "leave DISTINCT out")
+    if node.order or node.within_group:
+        raise refuse(
+            "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
+        )
+    nodes, inner, where, star = arguments(node, place)
+    if (star and name != "count") or (not star and len(nodes) != 1):
+        raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
+    argument: Typed | None = None
+    if not star:
+        unit = _unit_column(nodes[0], inner)
+        argument = unit if unit is not None and name == "count" else ex.typed(nodes[0], inner)
+    if name == "count":
+        return _count(node, argument, where, text, collector_place=place)
+    assert argument is not None
+    if argument.free and isinstance(nodes[0], ast.Param):
+        raise constants.unbound(nodes[0], "what is summed")
+    if argument.text is not None or argument.type.kind not in _NUMBERS:
+        raise refuse(
+            "PQL0301",
+            f"`{name.upper()}` needs a number, and this is {argument.type}",
+            argument.span,
+            help="aggregate a number, or COUNT it",
+        )
+    _bounded(node.name, argument, nodes[0])
+    result = FLOAT if name == "avg" else _sum_type(argument.type)
+    grid = None if result == FLOAT else argument.domain.grid
+    answer = argument.domain.with_null() if name == "avg" else Domain(None, None, None, False, grid)
+    if name == "avg":
+        answer = interval(argument.domain.low, argument.domain.high, True, None)
+    aggregate = Aggregate(
+        place.context.fresh(),
+        "sum" if name == "sum" else "avg",
+        argument.term,
+        argument.domain,
+        argument.type,
+        where,
+        result,
+        text,
+        node.span,
+        node.privacy,
+    )
+    key = (name, argument.term, where, node.privacy)
+    return Typed(collector.release(key, aggregate, answer), answer, node.span)
+
+
+def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: str, collector_place: Place) -> Typed:
+    collector = collector_place.collector
+    assert collector is not None
+    if argument is not None and argument.domain.nullable:
+        present = Apply("not", (Apply("is_null", (argument.term,), BOOL),), BOOL)
+        where = present if where is None else Apply("and", (where, present), BOOL)
+    domain = Domain(None, None, None, False, Fraction(1))
+    aggregate = Aggregate(
+        collector_place.context.fresh(),
+        "count",
+        None,
+        interval(0, 1, False, Fraction(1)),
+        None,
+        where,
+        INT,
+        text,
+        node.span,
+        node.privacy,
+    )
+    return Typed(collector.release(("count", None, where, node.privacy), aggregate, domain), domain, node.span)
+
+
+def _unit_column(node: ast.Expr, place: Place) -> Typed | None:
+    """A unit's identifier may be counted, whatever else is forbidden to it."""
+    if not isinstance(node, ast.Column):
+        return None
+    attribute, _ = place.scope.resolve(node.path, node.span)
+    if attribute.unit is None or attribute.hidden:
+        return None
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:
+    domain = argument.domain
+    if domain.bounded or domain.empty:
+        return
+    written = unparse(node)
+    low = number_text(domain.low) if domain.low is not None else "0"
+    high = number_text(domain.high) if domain.high is not None else "1000"
+    fix = f"CLAMP({written}, {low}, {high})"
+    missing = (
+        "no bounds known"
+        if domain.low is None and domain.high is None
+        else ("no upper bound known" if domain.high is None else "no lower bound known")
+    )
+    raise refuse(
+        "PQL0402",
+        f"`{name}` needs a bounded argument",
+        argument.span,
+        label=missing,
+        why=f"sensitivity: |{written}| x rows per unit = ∞",
+        help=f"write `{name.upper()}({fix})`",
+        fixes=(Fix(node.span, fix),),
+    )
+
+
+def _sum_type(type: ValueType) -> ValueType:
+    return decimal(38, type.scale) if type.kind == "DECIMAL" else type

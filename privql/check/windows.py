@@ -1,0 +1,119 @@
+"""Windows over public and released rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.check import expressions as ex
+from privql.check.arguments import renamed, sort_keys
+from privql.check.relations import (
+    AggregateCall,
+    FrameBound,
+    WindowCall,
+)
+from privql.check.scope import unknown_name
+from privql.check.typed import Place, Typed
+from privql.diagnostics import refuse
+from privql.functions.aggregate.public import (
+    AGGREGATES,
+    WINDOWS,
+    aggregate_domain,
+    resolve_aggregate,
+    resolve_window,
+)
+from privql.kernel.scalars import Const
+from privql.policy.catalog import fold
+from privql.syntax import ast, unparse
+
+
+def window(node: ast.Call, name: str, place: Place) -> Typed:
+    collector = place.collector
+    if collector is None or place.clause not in ("SELECT", "ORDER BY", "QUALIFY"):
+        raise refuse(
+            "PQL0305", f"a window cannot stand in {place.clause}", node.span, help="compute it in a subquery first"
+        )
+    if collector.private and not collector.grouped:
+        raise refuse(
+            "PQL0407",
+            "a window over private rows",
+            node.span,
+            why="one row's rank or neighbour depends on all the others, so one person can change every row",
+            help="aggregate first: windows over released groups are free",
+        )
+    if node.privacy is not None or node.within_group or node.order or node.limit is not None:
+        raise ex.not_yet("this clause inside a window call", node.span)
+    if node.distinct:
+        raise ex.not_yet("DISTINCT inside a window call", node.span)
+    star = len(node.args) == 1 and isinstance(node.args[0], ast.Star)
+    args = [collector.above(ex.typed(a, place)) for a in node.args] if not star else []
+    types = tuple(a.type for a in args)
+    known = resolve_window(name, types) if name in WINDOWS else resolve_aggregate(name, types, False)
+    if known is None:
+        if name not in WINDOWS and name not in AGGREGATES:
+            names = sorted(AGGREGATES | WINDOWS)
+            raise unknown_name(
+                "PQL0204", "window function", node.name, node.span, names, lambda near: renamed(node, near)
+            )
+        given = "*" if star else ", ".join(map(str, types))
+        raise refuse(
+            "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
+        )
+    function, arg_types, result = known
+    cast = tuple(ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True))
+    where = collector.above(ex.condition(node.filter, place)).term if node.filter is not None else None
+    window = node.over if isinstance(node.over, ast.Window) else ast.Window(base=node.over, span=node.span)
+    window = _resolve_window(window, place, node)
+    domain = aggregate_domain(function, tuple(a.domain for a in cast)).with_null()
+    made = WindowCall(
+        AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
+        tuple(collector.above(ex.typed(p, place)).term for p in window.partition),
+        sort_keys(window.order, place),
+        window.frame.unit if window.frame else None,
+        _edge(window.frame.start, place) if window.frame else None,
+        _edge(window.frame.end, place) if window.frame and window.frame.end else None,
+        node.nulls == "IGNORE",
+    )
+    return Typed(collector.window(made, domain), domain, node.span)
+
+
+def _over(call: ast.Call, name: str) -> str:
+    over = call.over if isinstance(call.over, ast.Window) else None
+    return unparse(replace(call, over=name if over is None else replace(over, base=name)))
+
+
+def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Window:
+    seen: set[str] = set()
+    while window.base is not None:
+        named = place.scope.windows.get(fold(window.base))
+        if window.base.lower() in seen:
+            raise refuse(
+                "PQL0209",
+                f"the window `{window.base}` is made of itself",
+                call.span,
+                help="leave its own name out of its definition",
+            )
+        if named is None:
+            known = [] if seen else list(place.scope.windows)
+            raise unknown_name("PQL0209", "window", window.base, call.span, known, lambda near: _over(call, near))
+        seen.add(window.base.lower())
+        window = ast.Window(
+            named.base,
+            window.partition or named.partition,
+            window.order or named.order,
+            window.frame or named.frame,
+            span=window.span,
+        )
+    return window
+
+
+def _edge(edge: ast.FrameEdge, place: Place) -> FrameBound:
+    if edge.size is None:
+        return FrameBound(edge.kind)
+    size = ex.typed(edge.size, place)
+    if (
+        not isinstance(size.term, Const)
+        or size.free
+        or not (size.type.kind == "INTERVAL" or (isinstance(size.term.value, int) and size.term.value >= 0))
+    ):
+        raise refuse("PQL0308", "a frame's size must be a constant", edge.size.span, help="write a whole number")
+    return FrameBound(edge.kind, size.term)
