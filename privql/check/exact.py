@@ -6,18 +6,13 @@ from fractions import Fraction
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, sort_keys
-from privql.check.relations import (
-    AggregateCall,
-)
-from privql.check.typed import Place, Typed
+from privql.check.relations import AggregateCall
+from privql.check.typed import Place, Typed, const
 from privql.diagnostics import refuse
 from privql.domains import interval
-from privql.functions.aggregate.public import (
-    aggregate_domain,
-    resolve_aggregate,
-)
-from privql.kernel.scalars import INT, Field
-from privql.syntax import ast
+from privql.functions.aggregate.public import aggregate_domain, constant_argument, resolve_aggregate
+from privql.kernel.scalars import INT, Const, Field
+from privql.syntax import ast, unparse
 
 
 def exact(node: ast.Call, name: str, place: Place) -> Typed:
@@ -47,10 +42,38 @@ def exact(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
         )
     function, arg_types, result = resolved
-    cast = tuple(ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True))
+    cast = [ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
+    at = constant_argument(function)
+    if at is not None and at < len(cast):
+        cast[at] = _fixed(cast[at], node, bool(node.within_group) and node.within_group[0].descending)
+    if node.distinct and any(key.value != cast[0].term for key in order):
+        raise refuse(
+            "PQL0306",
+            "ORDER BY of DISTINCT values can only be those values",
+            node.order[0].span,
+            why="one value stands for many rows, which differ in what they would be ordered by",
+            help=f"order by `{unparse(node.args[0])}`, or leave DISTINCT out",
+        )
     domain = aggregate_domain(function, tuple(a.domain for a in cast))
     made = AggregateCall(function, tuple(a.term for a in cast), result, node.distinct, order, where)
     return Typed(collector.aggregate(made, domain), domain, node.span)
+
+
+def _fixed(value: Typed, node: ast.Call, descending: bool) -> Typed:
+    """A separator, or a share between 0 and 1: from the top, where the order descends."""
+    term = value.term
+    if value.free or not isinstance(term, Const):
+        raise refuse(
+            "PQL0308",
+            f"this argument of `{node.name.upper()}` must be constant",
+            value.span,
+            help="write a literal, or bind its parameter",
+        )
+    if not isinstance(term.value, float):
+        return value
+    if not 0 <= term.value <= 1:
+        raise refuse("PQL0302", "a quantile lies between 0 and 1", value.span, help="write 0.5 for the median")
+    return const(1.0 - term.value, term.type, value.span) if descending else value
 
 
 def grouping(node: ast.Call, place: Place) -> Typed:

@@ -63,6 +63,8 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
     where = collector.above(ex.condition(node.filter, place)).term if node.filter is not None else None
     window = node.over if isinstance(node.over, ast.Window) else ast.Window(base=node.over, span=node.span)
     window = _resolve_window(window, place, node)
+    if window.frame is not None:
+        _possible(window, place)
     domain = aggregate_domain(function, tuple(a.domain for a in cast)).with_null()
     made = WindowCall(
         AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
@@ -104,6 +106,34 @@ def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Win
             span=window.span,
         )
     return window
+
+
+_ORDER = ("UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING")
+
+
+def _possible(window: ast.Window, place: Place) -> None:
+    """A frame must start before it ends; a RANGE in values needs one thing to measure them by."""
+    frame = window.frame
+    assert frame is not None
+    end = frame.end.kind if frame.end is not None else "CURRENT ROW"
+    if _ORDER.index(frame.start.kind) > _ORDER.index(end) or frame.start.kind == _ORDER[4] or end == _ORDER[0]:
+        raise refuse(
+            "PQL0305",
+            "this frame starts after its end",
+            frame.span,
+            help="write BETWEEN the earlier edge AND the later",
+        )
+    sized = [edge for edge in (frame.start, frame.end) if edge is not None and edge.size is not None]
+    if frame.unit != "RANGE" or not sized:
+        return
+    kinds = [ex.typed(item.expr, place).type.kind for item in window.order]
+    if len(kinds) != 1 or kinds[0] in ("TEXT", "BOOL"):
+        raise refuse(
+            "PQL0305",
+            "RANGE with a distance needs one ORDER BY of a number, a date or a timestamp",
+            frame.span,
+            help="write ROWS, or order by one such value",
+        )
 
 
 def _edge(edge: ast.FrameEdge, place: Place) -> FrameBound:
