@@ -85,6 +85,7 @@ SELECT name, (SELECT MAX(height) FROM stations s WHERE s.code = r.code) FROM reg
 SELECT code, (SELECT MAX(height) FROM stations s WHERE s.code = r.code), COUNT(*) FROM regions r GROUP BY r.code
 SELECT open, (SELECT COUNT(*) FROM regions q WHERE q.open = r.open) FROM regions r GROUP BY open
 SELECT (SELECT COUNT(*) FROM stations) - COUNT(*) FROM regions
+SELECT code, (SELECT 1 WHERE FALSE), (SELECT TRUE WHERE r.code = 'N') FROM regions r
 SELECT x.n + 1 FROM (SELECT COUNT(*) AS n FROM stations GROUP BY code) x WHERE x.n > 1
 WITH big AS (SELECT * FROM regions WHERE population > 90) SELECT b.name, id FROM big b JOIN stations s USING (code)
 WITH a AS (SELECT code, staff AS n FROM stations), b AS (SELECT MAX(n) AS m FROM a) SELECT code FROM a JOIN b ON n = m

@@ -34,6 +34,8 @@ SAME = [
      "SELECT id % 2, COUNT(*) FROM stations WHERE code = 'N' GROUP BY id % 2"),
     ("SELECT code, COUNT(*) AS n FROM stations GROUP BY code HAVING N > 1",
      "SELECT code, COUNT(*) FROM stations GROUP BY code HAVING COUNT(*) > 1"),
+    ("SELECT code, COUNT(*) AS Many FROM stations GROUP BY code HAVING many > 1 ORDER BY MANY, code",
+     "SELECT code, COUNT(*) FROM stations GROUP BY code HAVING COUNT(*) > 1 ORDER BY code"),
     # case does not matter, quotes do not either
     ('SELECT "LONG NAME" FROM STATIONS', 'SELECT "Long Name" FROM "stations"'),
     ('SELECT S."Code" FROM stations AS s', "SELECT code FROM stations"),
