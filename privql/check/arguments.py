@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from privql.check import expressions as ex
+from privql.check.operations import known_from
 from privql.check.relations import (
     SortKey,
 )
@@ -22,7 +23,7 @@ def arguments(node: ast.Call, place: Place) -> tuple[list[ast.Expr], Place, Scal
     where = None
     if node.filter is not None:
         test = ex.condition(node.filter, Place(inner.context, inner.scope, inner.facts, None, "FILTER"))
-        inner, where = inner.knowing(ex.known_from(test, inner)), test.term
+        inner, where = inner.knowing(known_from(test, inner)), test.term
     star = len(node.args) == 1 and isinstance(node.args[0], ast.Star)
     inner = Place(inner.context, inner.scope, inner.facts, None, f"the argument of {node.name.upper()}")
     return ([] if star else list(node.args)), inner, where, star

@@ -11,6 +11,7 @@ from privql.check import expressions as ex
 from privql.check.arguments import renamed
 from privql.check.exact import exact, grouping
 from privql.check.measured import measured
+from privql.check.operations import apply, known_from, not_yet
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
@@ -66,12 +67,12 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     for arg in node.args:
         args.append(ex.typed(arg, place))
     if op == "if" and len(args) == 3:
-        args[1] = ex.typed(node.args[1], place.knowing(ex.known_from(args[0], place)))
-        args[2] = ex.typed(node.args[2], place.knowing(ex.known_from(args[0], place, holds=False, or_null=True)))
+        args[1] = ex.typed(node.args[1], place.knowing(known_from(args[0], place)))
+        args[2] = ex.typed(node.args[2], place.knowing(known_from(args[0], place, holds=False, or_null=True)))
     for at in constant_args(op):
         if at < len(args):
             args[at] = _constant(args[at], node, unit=op in ("extract", "date_trunc"))
-    return ex.apply(op, args, node.span, name=node.name.upper())
+    return apply(op, args, node.span, name=node.name.upper())
 
 
 def _constant(value: Typed, node: ast.Call, unit: bool) -> Typed:
@@ -96,7 +97,7 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
         help = "put it into HAVING" if place.clause == "WHERE" else "compute it in a subquery, and use its result"
         raise refuse("PQL0305", f"an aggregate cannot stand in {place.clause}", node.span, help=help)
     if node.nulls is not None or node.limit is not None:
-        raise ex.not_yet("LIMIT and IGNORE NULLS inside an aggregate", node.span)
+        raise not_yet("LIMIT and IGNORE NULLS inside an aggregate", node.span)
     for arg in node.args:
         inner = next((c for c in aggregates_in(arg)), None)
         if inner is not None:

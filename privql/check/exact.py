@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, sort_keys
+from privql.check.operations import coerce
 from privql.check.relations import AggregateCall
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import refuse
@@ -42,7 +43,7 @@ def exact(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
         )
     function, arg_types, result = resolved
-    cast = [ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
+    cast = [coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
     at = constant_argument(function)
     if at is not None and at < len(cast):
         cast[at] = _fixed(cast[at], node, bool(node.within_group) and node.within_group[0].descending)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
+from privql.check.operations import not_yet
 from privql.check.relations import (
     Aggregate,
 )
@@ -27,9 +28,9 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     assert collector is not None
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
-        raise ex.not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
+        raise not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
     if node.distinct:
-        raise ex.not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span, "leave DISTINCT out")
+        raise not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span, "leave DISTINCT out")
     if node.order or node.within_group:
         raise refuse(
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from privql.check.relations import Attribute, Compute, PrivateScan, Rel, Shared, Where
+from privql.check.relations import Columns, Compute, PrivateScan, Rel, Shared, Where
 from privql.check.scope import Bound
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
 from privql.kernel.scalars import Field
 from privql.syntax import ast
-
-Columns = tuple[Attribute, ...]
 
 
 def private(rel: Rel) -> bool:

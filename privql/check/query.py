@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from privql.check import constants
 from privql.check.arguments import sort_key
-from privql.check.expressions import agree, coerce, not_yet, storable, typed
+from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
+from privql.check.operations import agree, coerce, not_yet
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
+    Columns,
     Combined,
     Compute,
     Label,
@@ -21,15 +23,14 @@ from privql.check.relations import (
     SortKey,
 )
 from privql.check.scope import Bound, InSight, Scope
-from privql.check.select import Tail, select
+from privql.check.select import select
+from privql.check.tail import Tail
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Diagnostic, Span, refuse
 from privql.functions.scalar import resolve
 from privql.kernel.scalars import NULL, Const, Field, ValueType
 from privql.policy.catalog import fold
 from privql.syntax import ast
-
-Columns = tuple[Attribute, ...]
 
 
 def checked(node: ast.Query, context: Context) -> CheckedQuery:

@@ -44,6 +44,9 @@ class Attribute:
     span: Span = NOWHERE
 
 
+Columns = tuple[Attribute, ...]
+
+
 @frozen
 class PublicScan:
     """Columns of a public table - or, `dummy`, of rows invented for any table from the policy alone."""

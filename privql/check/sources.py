@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from privql.check.expressions import apply, condition, not_yet
+from privql.check.expressions import condition
 from privql.check.named import bind, private, relabel, renamed
+from privql.check.operations import apply, not_yet
 from privql.check.relations import (
     Attribute,
+    Columns,
     Compute,
     Joined,
     Label,
@@ -26,8 +28,6 @@ from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.policy.catalog import Table, View, fold
 from privql.syntax import ast
 from privql.syntax.unparse_queries import relation
-
-Columns = tuple[Attribute, ...]
 
 
 def sources(nodes: tuple[ast.Relation, ...], context: Context, outer: Scope) -> tuple[Rel, Scope]:

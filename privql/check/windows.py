@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from privql.check import expressions as ex
 from privql.check.arguments import renamed, sort_keys
+from privql.check.operations import coerce, not_yet
 from privql.check.relations import (
     AggregateCall,
     FrameBound,
@@ -41,9 +42,9 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
             help="aggregate first: windows over released groups are free",
         )
     if node.privacy is not None or node.within_group or node.order or node.limit is not None:
-        raise ex.not_yet("this clause inside a window call", node.span)
+        raise not_yet("this clause inside a window call", node.span)
     if node.distinct:
-        raise ex.not_yet("DISTINCT inside a window call", node.span)
+        raise not_yet("DISTINCT inside a window call", node.span)
     star = len(node.args) == 1 and isinstance(node.args[0], ast.Star)
     args = [collector.above(ex.typed(a, place)) for a in node.args] if not star else []
     types = tuple(a.type for a in args)
@@ -59,7 +60,7 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
         )
     function, arg_types, result = known
-    cast = tuple(ex.coerce(a, t) for a, t in zip(args, arg_types, strict=True))
+    cast = tuple(coerce(a, t) for a, t in zip(args, arg_types, strict=True))
     where = collector.above(ex.condition(node.filter, place)).term if node.filter is not None else None
     window = node.over if isinstance(node.over, ast.Window) else ast.Window(base=node.over, span=node.span)
     window = _resolve_window(window, place, node)

@@ -1,0 +1,140 @@
+"""GROUP BY: keys by column, alias or position, and the sets that they form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+from privql.check.calls import aggregates_in, windows_in
+from privql.check.expressions import readable, storable, typed
+from privql.check.grouping import Collector, Key
+from privql.check.items import name_of, star
+from privql.check.named import position
+from privql.check.operations import coerce, not_yet
+from privql.check.relations import (
+    Attribute,
+)
+from privql.check.typed import Place, Typed
+from privql.diagnostics import Span, refuse
+from privql.domains import finite
+from privql.kernel.scalars import Const, Value
+from privql.policy.catalog import fold
+from privql.syntax import ast, unparse
+
+
+def grouping_sets(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...], ...]:
+    """The keys of every grouping, and the sets that they form together."""
+    parts: list[list[tuple[int, ...]]] = []
+    for grouping in node.group:
+        parts.append(_sets(grouping, node, collector))
+    return tuple(tuple(dict.fromkeys(at for part in choice for at in part)) for choice in product(*parts)) or ((),)
+
+
+def _sets(grouping: ast.Grouping, node: ast.Select, collector: Collector) -> list[tuple[int, ...]]:
+    if not isinstance(grouping, ast.GroupKey) and collector.private:
+        raise not_yet("GROUPING SETS, CUBE and ROLLUP of private rows", grouping.span, "group by the keys themselves")
+    match grouping:
+        case ast.GroupKey(expr=expr, keys=keys):
+            return [(_key(expr, keys, node, collector),)]
+        case ast.GroupSet(exprs=exprs):
+            return [tuple(_key(e, None, node, collector) for e in exprs)]
+        case ast.Rollup(exprs=exprs):
+            ids = [_key(e, None, node, collector) for e in exprs]
+            return [tuple(ids[:n]) for n in range(len(ids), -1, -1)]
+        case ast.Cube(exprs=exprs):
+            if len(exprs) > 12:
+                raise refuse(
+                    "PQL0404",
+                    f"CUBE of {len(exprs)} keys",
+                    grouping.span,
+                    why="it has 2^n grouping sets",
+                    help="name the sets that you need in GROUPING SETS",
+                )
+            ids = [_key(e, None, node, collector) for e in exprs]
+            return [
+                tuple(k for b, k in enumerate(ids) if mask >> (len(ids) - 1 - b) & 1)
+                for mask in range(2 ** len(ids) - 1, -1, -1)
+            ]
+        case ast.GroupingSets(sets=sets):
+            return [one for inner in sets for one in _sets(inner, node, collector)]
+
+
+def _key(expr: ast.Expr, stated: object, node: ast.Select, collector: Collector) -> int:
+    """An input column, else a select item by alias, else by position."""
+    scope, written = collector.input.scope, expr
+    if isinstance(expr, ast.Number) and expr.text.isdigit():
+        at = position(expr, len(node.items))
+        assert at is not None
+        written = node.items[at].expr
+    elif isinstance(expr, ast.Column) and len(expr.path) == 1 and not scope.find(expr.path):
+        named = next((i.expr for i in node.items if i.alias and fold(i.alias) == fold(expr.path[0])), None)
+        written = named if named is not None else expr
+    return _keyed(written, expr.span, stated, collector)
+
+
+def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) -> int:
+    place = replace(collector.input, clause="GROUP BY")
+    if any(aggregates_in(written)):
+        raise refuse(
+            "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
+        )
+    if collector.private and isinstance(written, ast.Column):
+        attribute, _ = place.scope.resolve(written.path, written.span)
+        if attribute.unit is not None and not attribute.visible:
+            raise not_yet("GROUP BY a unit's identifier", span, "aggregate the rows themselves")
+    value = typed(written, place)
+    if value.text is not None or value.type.kind == "NULL":
+        value = coerce(value, value.type)
+    if stated is not None:
+        value = _stated(value, stated, place)
+    name = name_of(written, place.scope) if isinstance(written, ast.Column) else unparse(written)
+    return _add_key(value, name, collector)
+
+
+def _add_key(value: Typed, name: str, collector: Collector) -> int:
+    """Its number among the keys; the same expression twice is one key."""
+    storable(value)
+    for at, key in enumerate(collector.keys):
+        if key.value.term == value.term:
+            return at
+    collector.keys.append(Key(collector.context.fresh(), value, name))
+    return len(collector.keys) - 1
+
+
+def _stated(value: Typed, stated: object, place: Place) -> Typed:
+    """`KEYS ('a', 'b')`: these groups, whatever the domain."""
+    if not isinstance(stated, tuple):
+        raise not_yet("KEYS (SELECT …)", value.span, "list the keys: KEYS ('a', 'b')")
+    members: list[Value] = []
+    for expr in stated:
+        member = coerce(typed(expr, place), value.type)
+        if isinstance(member.term, Const) and member.term.type == value.type and not member.free:
+            members.append(member.term.value)
+        else:
+            raise refuse("PQL0308", "KEYS takes constants", expr.span, help=f"write {value.type} constants")
+    return replace(value, domain=finite(members, None in members, value.domain.grid))
+
+
+def every_key(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...], ...]:
+    """GROUP BY ALL: whatever is selected and is neither an aggregate nor a window."""
+    ids: list[int] = []
+    for item in node.items:
+        if isinstance(item.expr, ast.Star):
+            rows = replace(collector, grouped=False)
+            for one in star(item.expr, replace(collector.input, collector=rows), rows):
+                if one.column is not None:
+                    readable(one.column, item.span)
+                ids.append(_add_key(one.value, one.name, collector))
+        elif not any(aggregates_in(item.expr)) and not any(windows_in(item.expr)):
+            ids.append(_keyed(item.expr, item.span, None, collector))
+    return (tuple(dict.fromkeys(ids)),)
+
+
+def finish_keys(collector: Collector, sets: tuple[tuple[int, ...], ...]) -> None:
+    """The columns that stand for keys. One that some grouping set leaves out is NULL in that set's groups."""
+    label = collector.label
+    for at, key in enumerate(collector.keys):
+        rolled_up = any(at not in chosen for chosen in sets)
+        collector.rolled_up = collector.rolled_up or rolled_up
+        domain = key.value.domain.with_null() if rolled_up else key.value.domain
+        collector.context.add(Attribute(key.id, key.name, key.value.type, domain, label, span=key.value.span))

@@ -1,0 +1,150 @@
+"""What an operation takes and gives: signatures, implicit casts, literals that take their partner's type, domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from privql.check import constants
+from privql.check.narrow import facts
+from privql.check.typed import Place, Typed, const
+from privql.diagnostics import Span, refuse
+from privql.domains import Domain
+from privql.functions.scalar import evaluate, infer, resolve, signatures
+from privql.kernel.scalars import Apply, Const, Value, ValueType
+
+MOST_OPERATIONS = 4000
+
+
+_SAME_TYPED = frozenset(
+    {
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "is_distinct",
+        "in",
+        "case",
+        "coalesce",
+        "nullif",
+        "greatest",
+        "least",
+        "clamp",
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "int_div",
+        "mod",
+        "if",
+    }
+)
+
+
+def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -> Typed:
+    """The operation on these arguments, cast to what it takes."""
+    args = agree(op, args)
+    values: tuple[Value, ...] = tuple(a.term.value if isinstance(a.term, Const) else None for a in args)
+    resolved = resolve(op, tuple(a.type for a in args), values)
+    if resolved is None:
+        if op in ("extract", "date_trunc") and len(args) == 2 and args[1].type.kind in ("DATE", "TIMESTAMP"):
+            clock = ", HOUR, MINUTE, SECOND" if args[1].type.kind == "TIMESTAMP" else ""
+            raise refuse(
+                "PQL0308",
+                f"`{args[0].text}` is no part of a {args[1].type}",
+                span,
+                help=f"write one of YEAR, QUARTER, MONTH, WEEK, DAY{clock}",
+            )
+        shown = name or _symbol(op)
+        given = ", ".join(str(a.type) for a in args)
+        raise refuse(
+            "PQL0301",
+            f"`{shown}` does not take ({given})",
+            span,
+            why=f"`{shown}` takes {signatures(op)}",
+            help="cast an argument, `CAST(x AS …)`, or correct it",
+        )
+    taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
+    if all(a.constant for a in taken):
+        known = tuple(a.term.value for a in taken if isinstance(a.term, Const))
+        return const(evaluate(resolved.op, resolved.arg_types, resolved.result, known), resolved.result, span)
+    size = sized(taken, span)
+    domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in taken))
+    return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
+
+
+def sized(parts: Sequence[Typed], span: Span) -> int:
+    """Nested BETWEEN and CASE double what they hold with each level: a short text could mean a million operations."""
+    size = 1 + sum(part.size for part in parts)
+    if size > MOST_OPERATIONS:
+        raise refuse(
+            "PQL0104",
+            f"this expression has more than {MOST_OPERATIONS} operations",
+            span,
+            why="BETWEEN and CASE x WHEN repeat their operand, so nesting them doubles it each time",
+            help="compute the operand in a subquery, `FROM (SELECT … AS x FROM t)`, and use `x`",
+        )
+    return size
+
+
+def coerce(value: Typed, type: ValueType) -> Typed:
+    """The value as `type`: by an implicit cast, as a literal, or as a NULL or parameter without a type of its own."""
+    if value.type == type:
+        return value
+    if value.free or value.type.kind == "NULL":
+        return Typed(Const(None, type), value.domain, value.span, free=value.free)
+    if value.text is not None:
+        return constants.literal(value.text, type, value.span)
+    return cast(value, type, value.span)
+
+
+def cast(value: Typed, type: ValueType, span: Span) -> Typed:
+    if isinstance(value.term, Const):
+        return const(evaluate("cast", (value.type,), type, (value.term.value,)), type, span)
+    domain = infer("cast", (value.type,), type, (value.domain,))
+    return Typed(Apply("cast", (value.term,), type), domain, span, size=sized([value], span))
+
+
+def agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
+    """String literals beside something typed are read as that type."""
+    if op not in _SAME_TYPED or not any(a.text is not None for a in args):
+        return args
+    partner = next((a.type for a in args if a.text is None and a.type.kind not in ("NULL", "BOOL", "INTERVAL")), None)
+    if partner is None and op in ("eq", "ne", "in", "is_distinct", "coalesce", "nullif"):
+        partner = next((a.type for a in args if a.text is None and a.type.kind == "BOOL"), None)
+    if partner is None or partner.kind == "TEXT":
+        return args
+    return [constants.literal(a.text, partner, a.span) if a.text is not None else a for a in args]
+
+
+def known_from(value: Typed, place: Place, holds: bool = True, or_null: bool = False) -> dict[str, Domain]:
+    return facts(value.term, lambda term: place.context.domain_of(term, place.facts), holds, or_null)
+
+
+def not_yet(what: str, span: Span, help: str = "") -> Exception:
+    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it", help=help)
+
+
+def _symbol(op: str) -> str:
+    return next((symbol for symbol, name in OPERATORS.items() if name == op), op.upper())
+
+
+OPERATORS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "int_div",
+    "%": "mod",
+    "^": "power",
+    "||": "concat",
+    "=": "eq",
+    "<>": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "AND": "and",
+    "OR": "or",
+}
