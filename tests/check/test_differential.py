@@ -47,6 +47,7 @@ SELECT code, COUNT(*) FILTER (WHERE staff > 4), SUM(staff) FILTER (WHERE height 
 SELECT id % 3 AS k, COUNT(*) FROM stations GROUP BY k
 SELECT id % 3, COUNT(*) FROM stations GROUP BY 1
 SELECT id % 2, staff > 4, COUNT(*) FROM stations GROUP BY ALL
+SELECT 7, code, COUNT(*) FROM stations GROUP BY ALL
 SELECT code FROM stations GROUP BY code HAVING COUNT(*) > 1
 SELECT code, COUNT(*) AS n FROM stations GROUP BY code HAVING n > 1
 SELECT COUNT(*) FROM stations HAVING COUNT(*) > 100
@@ -65,6 +66,9 @@ SELECT r.name, s.id FROM regions r RIGHT JOIN stations s ON r.code = s.code
 SELECT r.name, s.id FROM regions r FULL JOIN stations s ON r.code = s.code
 SELECT r.name, s.id FROM regions r CROSS JOIN stations s
 SELECT r.name, s.id FROM regions r, stations s WHERE r.code = s.code
+SELECT r.one, s.id FROM (SELECT code, 1 AS one FROM regions) r RIGHT JOIN stations s ON r.code = s.code
+SELECT r.name, s.two FROM regions r LEFT JOIN (SELECT code, 2 AS two FROM stations) s ON r.code = s.code
+SELECT r.one, s.two FROM (SELECT code, 1 AS one FROM regions) r FULL JOIN (SELECT 'N' AS code, 2 AS two) s USING (code)
 SELECT code, name, id FROM regions JOIN stations USING (code)
 SELECT code, name, id FROM regions LEFT JOIN stations USING (code)
 SELECT code, name, id FROM regions RIGHT JOIN stations USING (code)

@@ -23,6 +23,8 @@ SAME = [
     ("SELECT id % 2 AS k, COUNT(*) FROM stations GROUP BY k", "SELECT id % 2, COUNT(*) FROM stations GROUP BY id % 2"),
     ("SELECT id % 2 AS k, COUNT(*) FROM stations GROUP BY 1", "SELECT id % 2, COUNT(*) FROM stations GROUP BY id % 2"),
     ("SELECT code AS id, COUNT(*) FROM stations GROUP BY CODE", "SELECT code, COUNT(*) FROM stations GROUP BY code"),
+    ("SELECT code, ROW_NUMBER() OVER (ORDER BY code), COUNT(*) FROM stations GROUP BY ALL",
+     "SELECT code, ROW_NUMBER() OVER (ORDER BY code), COUNT(*) FROM stations GROUP BY code"),
     # ORDER BY: an alias, then an input column
     ("SELECT -id AS id FROM stations ORDER BY id LIMIT 2", "SELECT -id FROM stations ORDER BY -stations.id LIMIT 2"),
     ("SELECT -id AS id FROM stations ORDER BY stations.id LIMIT 2", "SELECT -id FROM stations LIMIT 2"),
@@ -82,6 +84,8 @@ def test_what_columns_are_called(query: str, names: list[str], session: Session)
 
 WRONG = [
     ("SELECT id AS k FROM stations WHERE k > 1", "PQL0202"),
+    ("SELECT *, COUNT(*) FROM patients GROUP BY ALL SPEND EPSILON 1", "PQL0405"),
+    ("SELECT * EXCLUDE (patient_id), COUNT(*) FROM patients GROUP BY ALL SPEND EPSILON 1", "PQL0406"),
     ("SELECT code FROM regions r, stations s", "PQL0203"),
     ("SELECT code FROM (SELECT 1 AS code, 2 AS code) AS t WHERE code_2 = 2 AND Code = 3 AND cod = 1", "PQL0202"),
     ("SELECT regions.code FROM regions r", "PQL0201"),
