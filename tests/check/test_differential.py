@@ -88,6 +88,8 @@ SELECT name FROM regions WHERE population = ANY (SELECT staff * 10 FROM stations
 SELECT name, (SELECT MAX(height) FROM stations s WHERE s.code = r.code) FROM regions r
 SELECT code, (SELECT MAX(height) FROM stations s WHERE s.code = r.code), COUNT(*) FROM regions r GROUP BY r.code
 SELECT open, (SELECT COUNT(*) FROM regions q WHERE q.open = r.open) FROM regions r GROUP BY open
+SELECT code, (WITH x AS (SELECT id FROM stations WHERE code = r.code) SELECT MAX(id) FROM x) FROM regions r GROUP BY 1
+SELECT code, (SELECT MAX(id) FROM stations s WHERE s.id IN (SELECT LENGTH(r.code))) FROM regions r GROUP BY r.code
 SELECT (SELECT COUNT(*) FROM stations) - COUNT(*) FROM regions
 SELECT code, (SELECT 1 WHERE FALSE), (SELECT TRUE WHERE r.code = 'N') FROM regions r
 SELECT x.n + 1 FROM (SELECT COUNT(*) AS n FROM stations GROUP BY code) x WHERE x.n > 1

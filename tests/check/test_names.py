@@ -41,6 +41,7 @@ SAME = [
     # case does not matter, quotes do not either
     ('SELECT "LONG NAME" FROM STATIONS', 'SELECT "Long Name" FROM "stations"'),
     ('SELECT S."Code" FROM stations AS s', "SELECT code FROM stations"),
+    ("WITH Big AS (SELECT 1 AS x) SELECT X FROM bIG", "SELECT 1"),
     # what is nearer hides what is farther
     ("WITH regions AS (SELECT 1 AS code) SELECT code FROM regions", "SELECT 1"),
     ("SELECT (SELECT code) FROM stations", "SELECT code FROM stations"),
@@ -91,6 +92,7 @@ WRONG = [
     ("SELECT regions.code FROM regions r", "PQL0201"),
     ("SELECT GRÖßE FROM (SELECT 1 AS größe) AS t", "PQL0202"),
     ("SELECT 1 FROM regions JOIN stations USING (nothing)", "PQL0202"),
+    ("SELECT open, (WITH x AS (SELECT r.code AS c) SELECT c FROM x) FROM regions r GROUP BY open", "PQL0306"),
     ("SELECT a.x FROM (SELECT 1 AS x) AS a, (SELECT a.x + 1 AS y) AS b", "PQL0201"),
 ]
 

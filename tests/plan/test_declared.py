@@ -125,6 +125,7 @@ def test_a_bound_may_be_asked_for() -> None:
     env = environment("x FLOAT BETWEEN 0 AND 0.1")
     made = planned("SELECT SUM(x) FROM t WHERE x >= 0.1 SPEND EPSILON 1", env).blocks[0].block
     assert made.aggregates[0].domain.describe() == "[0.1, 0.1]"
+    assert 0.1 in made.aggregates[0].domain
 
 
 def test_not_null_drops_the_row_and_dates_outside_are_null() -> None:
@@ -134,8 +135,9 @@ def test_not_null_drops_the_row_and_dates_outside_are_null() -> None:
         {"id": "b", "x": None, "d": DAY},
         {"id": "c", "x": 50, "d": DAY - 1},
         {"id": None, "x": 2, "d": DAY},
+        {"id": "e", "x": 3, "d": DAY + 1},
     ]
-    assert counted("SELECT COUNT(*), COUNT(d), SUM(x) FROM t SPEND EPSILON 1", env, rows) == [[2, 1, 10]]
+    assert counted("SELECT COUNT(*), COUNT(d), SUM(x) FROM t SPEND EPSILON 1", env, rows) == [[3, 2, 13]]
     assert counted("SELECT COUNT(*) FROM t WHERE d IS NULL SPEND EPSILON 1", env, rows) == [[1]]
     assert counted("SELECT COUNT(*) FROM t WHERE x > 8 SPEND EPSILON 1", env, rows) == [[1]]
 
