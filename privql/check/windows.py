@@ -66,7 +66,7 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
     window = _resolve_window(window, place, node)
     if window.frame is not None:
         _possible(window, place)
-    domain = aggregate_domain(function, tuple(a.domain for a in cast)).with_null()
+    domain = aggregate_domain(function, tuple(a.domain for a in cast))
     made = WindowCall(
         AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
         tuple(collector.above(ex.typed(p, place)).term for p in window.partition),
