@@ -46,6 +46,7 @@ class Places:
         self._catalog, self._dummy, self._ledger = catalog, dummy, ledger
         self._bound = bindings(catalog, base, frames)
         self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
+        self._columns: dict[tuple[str, str], tuple[str | None, tuple[Value, ...] | None]] = {}
         self._engine: Engine | None = None
         self._post: PostProcessor | None = None
 
@@ -85,10 +86,17 @@ class Places:
     # ---- what the checker asks
 
     def column(self, table: str, column: str) -> tuple[Value, ...] | None:
+        """A public column's values, read again when its files change."""
+        files = fingerprint(self._bound[table]) if table in self._bound else None
+        known = self._columns.get((table, column))
+        if known is not None and known[0] == files:
+            return known[1]
         try:
-            return self.post().distinct_values(table, column)
+            values = self.post().distinct_values(table, column)
         except EngineError:
             return None
+        self._columns[table, column] = files, values
+        return values
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None:
         """The values of a query over public tables, as a column's IN (SELECT …) has it."""
