@@ -87,13 +87,13 @@ class Places:
 
     def column(self, table: str, column: str) -> tuple[Value, ...] | None:
         """A public column's values, read again when its files change."""
-        files = fingerprint(self._bound[table]) if table in self._bound else None
-        known = self._columns.get((table, column))
-        if known is not None and known[0] == files:
-            return known[1]
         try:
+            files = fingerprint(self._bound[table]) if table in self._bound else None
+            known = self._columns.get((table, column))
+            if known is not None and known[0] == files:
+                return known[1]
             values = self.post().distinct_values(table, column)
-        except EngineError:
+        except (EngineError, OSError):
             return None
         self._columns[table, column] = files, values
         return values
