@@ -62,9 +62,8 @@ def in_steps(steps: Steps, row: Row) -> int | None:
         return None
     assert isinstance(value, (int, float, Fraction))
     exact = Fraction(value) / steps.grid
-    # scaling a double by a power of two is exact, adding a half to it is not below one half
-    half = Fraction(1) if exact == Fraction(0.49999999999999994) and isinstance(value, float) else Fraction(1, 2)
-    return min(max(math.floor(exact + half), steps.low), steps.high)
+    nearest = round(exact) if isinstance(value, float) else math.floor(exact + Fraction(1, 2))
+    return min(max(nearest, steps.low), steps.high)
 
 
 Owned = tuple[Value | object, Row]  # a row and its unit

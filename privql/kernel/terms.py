@@ -75,11 +75,11 @@ class Key:
 
 @frozen
 class Steps:
-    """A number in whole steps of `grid`: floor(value/grid + 1/2), clamped to [low, high].
+    """A number in whole steps of `grid`, clamped to [low, high].
 
-    NULL, NaN and infinities give NULL, which contributes nothing to a sum. Bounds stay within ±2^62, so that 2^63 rows
-    cannot overflow 128 bits. The grid of a FLOAT is a power of two and the half is added in doubles, which differs for
-    one quotient alone: the double below 1/2 goes up.
+    Rounded to the nearest step; in the middle of two, up - and a FLOAT to the even one, as IEEE 754 rounds, so that
+    an engine need not add a half. NULL, NaN and infinities give NULL, which contributes nothing to a sum. Bounds stay
+    within ±2^62, so that 2^63 rows cannot overflow 128 bits.
     """
 
     value: Scalar
