@@ -104,6 +104,3 @@ def test_uniqueness_of_keys_is_verified() -> None:
         assert e.unique("t", (("a", TEXT),)) and not e.unique("t", (("b", INT),))
         assert e.unique("t", (("a", TEXT), ("b", INT)))
         assert e.unique("t", (("c", TEXT),)) and not e.unique("t", (("c", INT),))  # as the type declared
-        assert (
-            e.unique_unit(scan((), ("a", TEXT))) and not e.unique_unit(scan((), ("b", INT))) and e.unique_unit(scan(()))
-        )

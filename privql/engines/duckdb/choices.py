@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function
 
 
 def _infix(sign: str) -> Spelling:
@@ -15,10 +15,6 @@ def _postfix(words: str) -> Spelling:
 
 def _joined(word: str) -> Spelling:
     return lambda call: "(" + f" {word} ".join(arg.sql for arg in call.args) + ")"
-
-
-def _function(name: str) -> Spelling:
-    return lambda call: f"{name}({', '.join(arg.sql for arg in call.args)})"
 
 
 def among(call: Call) -> str:
@@ -64,9 +60,9 @@ SPELLINGS: dict[str, Spelling] = {
     "not": lambda call: f"(NOT {call.args[0]})",
     "case": case,
     "if": case,
-    "coalesce": _function("coalesce"),
+    "coalesce": function("coalesce"),
     "nullif": nullif,
-    "greatest": _function("greatest"),
-    "least": _function("least"),
+    "greatest": function("greatest"),
+    "least": function("least"),
     "clamp": clamp,
 }

@@ -99,10 +99,6 @@ class DuckDBEngine:
         self.preflight([scan])
         return self._safely(lambda: self._has_no_twins(scan))
 
-    def unique_unit(self, scan: Scan) -> bool:
-        """For the owner: whether no unit has two rows."""
-        return scan.unit_column is None or self.unique(scan.table, (scan.unit_column,))
-
     def interrupt(self) -> None:
         self._connection.interrupt()
 

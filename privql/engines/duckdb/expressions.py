@@ -26,10 +26,6 @@ class Spelled:
     high: int = INT_MAX
     value: Value = None  # of a literal
 
-    @property
-    def is_null(self) -> bool:
-        return self.sql.startswith("CAST(NULL AS ")
-
     def __str__(self) -> str:
         return self.sql
 
@@ -59,6 +55,11 @@ class Call:
             bound = "{" + ", ".join(f"'f{i}': {arg.sql}" for i, arg in enumerate(args) if not arg.leaf) + "}"
             given = [replace(a, sql=f"{name}.f{i}", leaf=True) if not a.leaf else a for i, a in enumerate(args)]
         return f"list_transform([{bound}], lambda {name}: {body(*given)})[1]"
+
+
+def function(name: str) -> Spelling:
+    """A call of the engine's function of this name."""
+    return lambda call: f"{name}({', '.join(arg.sql for arg in call.args)})"
 
 
 # ---- literals and names

@@ -6,7 +6,7 @@ DuckDB counts code points in `length`, `substring`, `left`, `right`, `string_spl
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, text
 from privql.functions.scalar.matching import like as meaning_of_like
 from privql.functions.scalar.text import LONGEST, ascii_lower
 
@@ -16,10 +16,6 @@ _ABC, _XYZ = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'"
 
 def lowered(arg: Spelled | str) -> str:
     return f"translate({arg}, {_ABC}, {_XYZ})"
-
-
-def _function(name: str) -> Spelling:
-    return lambda call: f"{name}({', '.join(arg.sql for arg in call.args)})"
 
 
 def _near(position: str, least: int) -> str:
@@ -89,7 +85,7 @@ def _matches(subject: str, call: Call, fold: bool = False) -> str:
 SPELLINGS: dict[str, Spelling] = {
     "lower": lambda call: lowered(call.args[0]),
     "upper": lambda call: f"translate({call.args[0]}, {_XYZ}, {_ABC})",
-    "length": _function("length"),
+    "length": function("length"),
     "concat": concat,
     "replace": replace,
     "substring": substring,
@@ -102,7 +98,7 @@ SPELLINGS: dict[str, Spelling] = {
     "like": like,
     "ilike": ilike,
     "position": lambda call: f"instr({call.args[1]}, {call.args[0]})",
-    "starts_with": _function("starts_with"),
-    "ends_with": _function("ends_with"),
-    "contains": _function("contains"),
+    "starts_with": function("starts_with"),
+    "ends_with": function("ends_with"),
+    "contains": function("contains"),
 }

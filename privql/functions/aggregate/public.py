@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.domains import Domain, interval, whole
+from privql.functions.scalar.declare import converts
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, ValueType, decimal
 
 Types = tuple[ValueType, ...]
@@ -17,7 +18,6 @@ Typing = Callable[[Types], tuple[Types, ValueType] | None]
 DomainRule = Callable[[tuple[Domain, ...]], Domain]
 
 _ONE = Fraction(1)
-_WIDENED = frozenset({("INT", "DECIMAL"), ("INT", "FLOAT"), ("DECIMAL", "FLOAT"), ("DATE", "TIMESTAMP")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,11 @@ def _resolve(table: dict[str, Declared], name: str, types: Types) -> tuple[str, 
 
 def _fixed(arguments: Types, result: ValueType) -> Typing:
     def typing(types: Types) -> tuple[Types, ValueType] | None:
-        if len(types) == len(arguments) and all(map(_converts, types, arguments)):
+        if len(types) == len(arguments) and all(map(converts, types, arguments)):
             return arguments, result
         return None
 
     return typing
-
-
-def _converts(source: ValueType, target: ValueType) -> bool:
-    return source.kind in (target.kind, "NULL") or (source.kind, target.kind) in _WIDENED
 
 
 def _count(types: Types) -> tuple[Types, ValueType] | None:
@@ -104,7 +100,7 @@ def _same(*further: ValueType, least: int = 1) -> Typing:
             return None
         first = TEXT if types[0].kind == "NULL" else types[0]
         wanted = (first, *further[: len(types) - 1])
-        return (wanted, first) if all(map(_converts, types, wanted)) else None
+        return (wanted, first) if all(map(converts, types, wanted)) else None
 
     return typing
 
@@ -113,7 +109,7 @@ def _neighbour(types: Types) -> tuple[Types, ValueType] | None:
     """LAG and LEAD: a value, how many rows away, and what stands where there is no such row."""
     if len(types) == 3:
         found = _same(INT)(types[:2])
-        return ((*found[0], found[1]), found[1]) if found is not None and _converts(types[2], found[1]) else None
+        return ((*found[0], found[1]), found[1]) if found is not None and converts(types[2], found[1]) else None
     return _same(INT)(types)
 
 
@@ -151,12 +147,8 @@ _SHARE = _from(0, 1, False, None)
 _ANY = _from(None, None, True, None)
 
 
-def _any_int(domains: tuple[Domain, ...]) -> Domain:
-    return whole(INT)
-
-
-def _any_bool(domains: tuple[Domain, ...]) -> Domain:
-    return whole(BOOL)
+def _any_of(type: ValueType) -> DomainRule:
+    return lambda domains: whole(type)
 
 
 # ---------------------------------------------------------------- what there is
@@ -188,11 +180,11 @@ _ALL_AGGREGATES = (
     Declared(("quantile_cont", "quantile", "percentile_cont"), _PAIR, _between, constant=1),
     Declared(("quantile_disc", "percentile_disc"), _same(FLOAT, least=2), _value, constant=1),
     Declared(("string_agg", "listagg", "group_concat"), _fixed((TEXT, TEXT), TEXT), _ANY, constant=1),
-    Declared(("bool_and", "every", "logical_and"), _TRUTHS, _any_bool),
-    Declared(("bool_or", "logical_or"), _TRUTHS, _any_bool),
-    Declared(("bit_and",), _BITS, _any_int),
-    Declared(("bit_or",), _BITS, _any_int),
-    Declared(("bit_xor",), _BITS, _any_int),
+    Declared(("bool_and", "every", "logical_and"), _TRUTHS, _any_of(BOOL)),
+    Declared(("bool_or", "logical_or"), _TRUTHS, _any_of(BOOL)),
+    Declared(("bit_and",), _BITS, _any_of(INT)),
+    Declared(("bit_or",), _BITS, _any_of(INT)),
+    Declared(("bit_xor",), _BITS, _any_of(INT)),
 )
 _ALL_WINDOWS = (
     Declared(("row_number",), _fixed((), INT), _RANKS),

@@ -51,7 +51,7 @@ def add_months(day: int, months: int) -> int | None:
 
 
 def moved(kind: str, start: int, interval: tuple[int, int, int], sign: int) -> int | None:
-    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the"""
+    """Months first, clamped to the month's end; then days and time. NULL if either step leaves the calendar."""
     months, days, micros = interval
     day, clock = (start, 0) if kind == "DATE" else divmod(start, DAY)
     later = add_months(day, sign * months)
