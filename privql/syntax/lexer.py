@@ -28,7 +28,6 @@ _WORD, _SIGN, _NUMBER, _STRING, _QUOTED, _PARAM, _END, _COMMENT, _FOREIGN, _OTHE
 class Lexed:
     tokens: Tokens
     faults: list[Diagnostic]
-    open: bool  # ends inside a string, a quoted name or a comment
 
 
 @cache
@@ -128,7 +127,7 @@ def lex(text: str) -> Lexed:
         texts.append(meaning)
         starts.append(start)
         ends.append(at)
-    return Lexed(tokens, sorted(faults, key=lambda fault: fault.span), open_end)
+    return Lexed(tokens, sorted(faults, key=lambda fault: fault.span))
 
 
 def _comment_end(text: str, start: int) -> int:

@@ -65,14 +65,6 @@ def parse_expression(text: str | Source) -> ast.Expr:
     return cast(ast.Expr, _one("expression", text))
 
 
-def is_complete(text: str) -> bool:
-    """Whether a text ends with a `;` that is neither in a string nor in a comment: a REPL may run it."""
-    if len(text) > MAX_TEXT:
-        return True
-    lexed = lex(text)
-    return not lexed.open and lexed.tokens.kinds[-1:] == [SEMICOLON]
-
-
 def _source(text: str | Source) -> Source:
     return text if isinstance(text, Source) else Source(text)
 

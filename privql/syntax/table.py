@@ -53,7 +53,7 @@ def build(grammar: str) -> dict[str, Any]:
     rule_number = {rule: index for index, rule in enumerate(rules)}
     names = sorted({action for rule in rules if (action := _action(rule))})
 
-    order = _renumber(automaton, rule_number)
+    order = _renumber(automaton)
     rows: list[dict[int, int]] = []
     defaults: list[int | None] = []
     gotos: dict[str, dict[int, int]] = defaultdict(dict)
@@ -91,7 +91,7 @@ def _order(rule: Rule) -> tuple[str, list[str], str]:
     return str(rule.origin.name), [str(symbol.name) for symbol in rule.expansion], str(rule.alias)
 
 
-def _renumber(automaton: Any, rule_number: dict[Rule, int]) -> dict[int, int]:
+def _renumber(automaton: Any) -> dict[int, int]:
     """States in the order of a walk from the starts: lark's own numbers differ from run to run."""
     order: dict[int, int] = {}
     waiting = [automaton.start_states[start] for start in reversed(STARTS)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source, render
-from privql.syntax import is_complete, parse_expression, parse_file, parse_query, parse_statement, unparse
+from privql.syntax import parse_expression, parse_file, parse_query, parse_statement, unparse
 from tests.generate_ast import Trees
 from tests.syntax.test_differential import mutated
 
@@ -252,19 +252,3 @@ def test_exactly_one() -> None:
         parse_expression("")
     with pytest.raises(PrivQLError, match="PQL0101"):
         parse_expression("SELECT 1")
-
-
-def test_complete() -> None:
-    for text in ("SELECT 1;", "SELECT 1; -- done", "SELECT 'a;b'; /* ; */ ", ";", "SELECT ?;"):
-        assert is_complete(text), text
-    for text in (
-        "",
-        "SELECT 1",
-        "SELECT 1 -- ;",
-        "SELECT ';",
-        "SELECT 1; /* ;",
-        "SELECT 1; SELECT 2",
-        'SELECT "a;',
-        "/*;*/",
-    ):
-        assert not is_complete(text), text

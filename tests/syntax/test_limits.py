@@ -11,7 +11,7 @@ import time
 import pytest
 
 from privql.diagnostics import PrivQLError, Source
-from privql.syntax import is_complete, parse_expression, parse_file, parse_statement, unparse
+from privql.syntax import parse_expression, parse_file, parse_statement, unparse
 from privql.syntax.lexer import MAX_FAULTS
 from privql.syntax.parse import MAX_DEPTH, MAX_TEXT, MAX_TOKENS
 from tests.generate_ast import Trees
@@ -88,7 +88,6 @@ def test_size() -> None:
     assert parsed == []
     assert [each.code for each in wrong] == ["PQL0103"]
     assert refusal("SELECT " + "1," * MAX_TOKENS + "1")[0] == "PQL0103"
-    assert is_complete("SELECT 1;" * 2_000_000)  # so that a REPL hands it on, to be refused
 
 
 def test_a_long_list_is_only_long() -> None:
@@ -145,5 +144,4 @@ def test_no_text_makes_anything_but_a_diagnostic(seed: int) -> None:
             each.to_json()
         for statement in parsed:
             assert parse_statement(unparse(statement.statement)) == statement.statement
-        is_complete(text)
         assert time.process_time() - began < 2
