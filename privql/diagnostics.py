@@ -141,7 +141,7 @@ def render(diagnostic: Diagnostic) -> str:
         gutter = str(line)
         margin = " " * len(gutter)
         width = max(1, min(diagnostic.span.end - diagnostic.span.start, len(text) - column + 1))
-        shown, column = _excerpt(text, column, width)
+        shown, column = _excerpt(text, column)
         indent = "".join("\t" if char == "\t" else " " for char in shown[: column - 1])
         caret = indent + "^" * max(1, min(width, len(shown) - column + 1))
         out += [
@@ -157,7 +157,7 @@ def render(diagnostic: Diagnostic) -> str:
     return _UNPRINTABLE.sub("\ufffd", "\n".join(out))
 
 
-def _excerpt(text: str, column: int, width: int) -> tuple[str, int]:
+def _excerpt(text: str, column: int) -> tuple[str, int]:
     """The part of a very long line that is worth showing, and the column within it."""
     limit = 160
     if len(text) <= limit:

@@ -45,7 +45,6 @@ class Table:
     keys: tuple[tuple[str, ...], ...] = ()
     at_most: int | None = None  # rows per unit, enforced by truncation
     files: tuple[str, ...] = ()
-    connection: tuple[str, ...] = ()
     span: Span = NOWHERE
 
     @property

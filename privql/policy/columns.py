@@ -44,7 +44,7 @@ def read_column(definition: ast.ColumnDefinition, summed: bool, found: Findings)
     if grid is not None and _enforceable(grid, type, domain):
         domain = replace(domain, grid=grid)
     if summed:
-        _bounds_missing(definition, type, domain, found)
+        _bounds_missing(definition, type, found)
     return Column(
         name,
         type,
@@ -236,7 +236,7 @@ def _enforceable(grid: Fraction, type: ValueType, domain: Domain) -> bool:
     return domain.high - domain.low + grid < 2**62 if type.kind == "INT" else type.precision < 37
 
 
-def _bounds_missing(definition: ast.ColumnDefinition, type: ValueType, domain: Domain, found: Findings) -> None:
+def _bounds_missing(definition: ast.ColumnDefinition, type: ValueType, found: Findings) -> None:
     told = definition.unit, definition.references, definition.low, definition.values
     if type.kind in NUMERIC and not definition.key and not definition.hidden and not any(told):
         found.note(

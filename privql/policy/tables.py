@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from privql.diagnostics import Span
 from privql.kernel.terms import Unit
@@ -33,9 +34,8 @@ def read_table(create: ast.CreateTable, units: Mapping[str, Unit], found: Findin
     keys = _keys(create, columns, found)
     via = create.unit.via if create.unit is not None and unit is not None else ()
     _sources(create, found)
-    table = Table(create.name, columns, unit, unit_column, via, keys, None, create.sources, (), create.span)
-    at_most = _at_most(create, table, found)
-    return Table(create.name, columns, unit, unit_column, via, keys, at_most, create.sources, (), create.span)
+    table = Table(create.name, columns, unit, unit_column, via, keys, files=create.sources, span=create.span)
+    return replace(table, at_most=_at_most(create, table, found))
 
 
 def row_unit(create: ast.CreateTable) -> str | None:
