@@ -176,23 +176,17 @@ class Session:
     def _answer(self, check: StatementCheck) -> Release:
         from privql.pipeline.describe import told
 
-        match check.statement:
-            case ast.Query() | ast.CreateRelease():
-                from privql.pipeline.run import run
+        if isinstance(check.statement, ast.Query | ast.CreateRelease):
+            from privql.pipeline.run import run
 
-                return run(check, self._desk())
-            case ast.SetOption():
-                self._settings = check.settings
-                return told(check, self._catalog, self.budget(), self._releases())
-            case _:
-                return told(check, self._catalog, self.budget(), self._releases())
+            return run(check, self._desk())
+        if isinstance(check.statement, ast.SetOption):
+            self._settings = check.settings
+        return told(check, self._catalog, self.budget(), self._releases())
 
     def _releases(self) -> dict[str, str]:
         """Named releases of this analyst: folded name to name."""
-        out: dict[str, str] = {}
-        for name in self._ledger.release_names(self._analyst):
-            out[fold(name)] = name
-        return out
+        return {fold(name): name for name in self._ledger.release_names(self._analyst)}
 
     def _desk(self) -> Desk:
         from privql.pipeline.run import Desk

@@ -18,13 +18,12 @@ from privql.kernel.scalars import Value, ValueType
 if TYPE_CHECKING:
     from privql.finish.result import Release
 
-Moments = npt.NDArray[np.datetime64]
-_NOT_A_TIME = np.iinfo(np.int64).min
-
-if TYPE_CHECKING:
     Series = pd.Series[Any]
 else:
     Series = pd.Series
+
+Moments = npt.NDArray[np.datetime64]
+_NOT_A_TIME = np.iinfo(np.int64).min
 
 
 def frame(release: Release) -> pd.DataFrame:

@@ -16,7 +16,6 @@ def text_table(
     columns: Sequence[str],
     rows: Sequence[Sequence[Cell]],
     halfwidths: Sequence[Sequence[float | None]] | None = None,
-    confidence: str = "95%",
 ) -> str:
     """`halfwidths` has the shape of `rows`; None where a cell carries no noise."""
     shown = rows[:MOST_ROWS]
@@ -37,7 +36,7 @@ def text_table(
         line = [_pad(body[place][at], widths[place], numeric[place]) for place in range(len(columns))]
         lines.append(" | ".join(line).rstrip())
     lines[0] = lines[0].rstrip()
-    notes = [f"± at {confidence}"] if noisy else []
+    notes = ["± at 95%"] if noisy else []
     if len(rows) > len(shown):
         notes.append(f"{len(rows) - len(shown)} more rows are not shown")
     return "\n".join([*lines, *([f"({', '.join(notes)})"] if notes else [])])

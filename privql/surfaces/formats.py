@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from privql.diagnostics import Diagnostic
     from privql.finish.result import Release
+    from privql.pipeline.apply import AppliedPolicy
     from privql.pipeline.purse import BudgetReport
     from privql.pipeline.report import FileCheck
 
@@ -34,7 +35,7 @@ class Printer:
                 self._json(checked.to_json())
             case "csv":
                 rows = [
-                    (number, one["ok"], *_cost(one["cost"]))
+                    (number, one["ok"], one["cost"]["epsilon"], one["cost"]["delta"])
                     for number, one in enumerate(checked.to_json()["statements"], 1)
                 ]
                 self._csv(("statement", "ok", "epsilon", "delta"), rows)
@@ -68,10 +69,10 @@ class Printer:
         elif accepted:
             self._text("the policy is accepted; `privql policy apply` holds its declarations against the data")
 
-    def applied(self, applied: object) -> None:
+    def applied(self, applied: AppliedPolicy) -> None:
         if self.format == "json":
-            self._json(applied.to_json() if hasattr(applied, "to_json") else {"applied": True})
-        elif applied is not None:
+            self._json(applied.to_json())
+        else:
             self._text(str(applied))
 
     def _text(self, text: str) -> None:
@@ -92,7 +93,3 @@ class Printer:
         written.writerow(columns)
         written.writerows(rows)
         self.printed += 1
-
-
-def _cost(cost: Any) -> tuple[Any, Any]:
-    return (cost["epsilon"], cost["delta"]) if cost else (None, None)
