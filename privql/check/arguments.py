@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from privql.check import expressions as ex
 from privql.check.operations import known_from
-from privql.check.relations import (
-    SortKey,
-)
+from privql.check.relations import SortKey
 from privql.check.typed import Place
 from privql.kernel.scalars import Scalar
 from privql.syntax import ast, unparse

@@ -111,9 +111,6 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     return measured(node, name, place) if collector.private else exact(node, name, place)
 
 
-# ---------------------------------------------------------------- windows
-
-
 # ---------------------------------------------------------------- what a tree contains
 
 

@@ -40,9 +40,7 @@ def row_function(value: Typed, context: Context) -> Typed:
     return value
 
 
-def private_rows(
-    node: ast.Select, tail: Tail, rel: Rel, items: list[Item], collector: Collector, context: Context
-) -> tuple[Rel, Columns]:
+def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], context: Context) -> tuple[Rel, Columns]:
     """A SELECT of private rows that stays private: inside FROM, WITH or a view."""
     if node.distinct:
         raise not_yet("DISTINCT over private rows", node.span, "GROUP BY the columns, and count")
@@ -76,7 +74,7 @@ def private_rows(
     return Compute(rel, tuple(computed)), tuple(columns)
 
 
-def cut(rel: Rel, node: ast.Select, collector: Collector, sets: tuple[tuple[int, ...], ...], context: Context) -> Rel:
+def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:
     """The release: below it private rows, above it the noisy groups."""
     base = rel
     while not isinstance(base, PrivateScan):

@@ -43,7 +43,6 @@ class Settings:
     """What SET changes, for the session."""
 
     epsilon: Fraction | None = None
-    delta: Fraction | None = None
     budget: str | None = None
 
 

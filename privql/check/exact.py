@@ -87,6 +87,6 @@ def grouping(node: ast.Call, place: Place) -> Typed:
         raise refuse("PQL0306", "GROUPING() takes group keys", node.span, help="name keys of GROUP BY")
     id = collector.groupings.get(indices)
     if id is None:
-        id = collector._column("grouping", INT, interval(0, 2 ** len(indices) - 1, False, Fraction(1)))
+        id = collector.column("grouping", INT, interval(0, 2 ** len(indices) - 1, False, Fraction(1)))
         collector.groupings[indices] = id
     return Typed(Field(id, INT), place.domain(id), node.span)

@@ -114,7 +114,7 @@ def _column(node: ast.Column, place: Place) -> Typed:
     alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
     if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
         return replace(alias, span=node.span)
-    attribute, _ = place.scope.resolve(node.path, node.span)
+    attribute = place.scope.resolve(node.path, node.span)
     readable(attribute, node.span)
     place.context.used[attribute.id] = node.span
     return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)

@@ -39,14 +39,14 @@ class Collector:
     def aggregate(self, call: AggregateCall, domain: Domain) -> Field:
         id = self.exact.get(call)
         if id is None:
-            id = self._column(call.function, call.type, domain)
+            id = self.column(call.function, call.type, domain)
             self.exact[call] = id
         return Field(id, call.type)
 
     def window(self, call: WindowCall, domain: Domain) -> Field:
         id = self.windows.get(call)
         if id is None:
-            id = self._column(call.call.function, call.call.type, domain)
+            id = self.column(call.call.function, call.call.type, domain)
             self.windows[call] = id
         return Field(id, call.call.type)
 
@@ -59,7 +59,7 @@ class Collector:
             self.context.add(Attribute(aggregate.id, aggregate.function, aggregate.type, domain, Label.RELEASED))
         return Field(known.id, known.type)
 
-    def _column(self, name: str, type: ValueType, domain: Domain) -> str:
+    def column(self, name: str, type: ValueType, domain: Domain) -> str:
         return self.context.add(Attribute(self.context.fresh(), name, type, domain, self.label)).id
 
     @property

@@ -6,10 +6,7 @@ from dataclasses import dataclass, replace
 
 from privql.check.expressions import typed
 from privql.check.grouping import Collector
-from privql.check.relations import (
-    Attribute,
-    Rel,
-)
+from privql.check.relations import Attribute
 from privql.check.scope import Scope, unknown_name
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
@@ -28,12 +25,12 @@ class Item:
     span: Span
 
 
-def items_of(node: ast.Select, place: Place, collector: Collector, rel: Rel) -> list[Item]:
+def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]:
     out: list[Item] = []
     for item in node.items:
         if isinstance(item.expr, ast.Star):
             out += star(item.expr, place, collector)
-        elif (column := _passed(item.expr, place, rel, collector)) is not None:
+        elif (column := _passed(item.expr, place, collector)) is not None:
             value = Typed(Field(column.id, column.type), place.domain(column.id), item.span)
             out.append(Item(item.alias or column.name, value, column, item.span))
         else:
@@ -43,11 +40,11 @@ def items_of(node: ast.Select, place: Place, collector: Collector, rel: Rel) -> 
     return out
 
 
-def _passed(expr: ast.Expr, place: Place, rel: Rel, collector: Collector) -> Attribute | None:
+def _passed(expr: ast.Expr, place: Place, collector: Collector) -> Attribute | None:
     """A unit's identifier may be passed along inside a subquery that stays private; never computed with."""
     if not isinstance(expr, ast.Column) or collector.grouped or not collector.private:
         return None
-    attribute, _ = place.scope.resolve(expr.path, expr.span)
+    attribute = place.scope.resolve(expr.path, expr.span)
     return attribute if attribute.unit is not None else None
 
 
@@ -107,7 +104,7 @@ def name_of(expr: ast.Expr, scope: Scope) -> str:
     """What an output column is called that was given no name: a column as it was declared, a call by its function."""
     match expr:
         case ast.Column(path=path, span=span):
-            return scope.resolve(path, span)[0].name
+            return scope.resolve(path, span).name
         case ast.Call(name=name):
             return name.lower()
         case ast.Cast(operand=operand):

@@ -11,9 +11,7 @@ from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
 from privql.check.operations import coerce, not_yet
-from privql.check.relations import (
-    Attribute,
-)
+from privql.check.relations import Attribute
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import finite
@@ -79,7 +77,7 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
             "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
         )
     if collector.private and isinstance(written, ast.Column):
-        attribute, _ = place.scope.resolve(written.path, written.span)
+        attribute = place.scope.resolve(written.path, written.span)
         if attribute.unit is not None and not attribute.visible:
             raise not_yet("GROUP BY a unit's identifier", span, "aggregate the rows themselves")
     value = typed(written, place)

@@ -8,9 +8,7 @@ from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
 from privql.check.operations import not_yet
-from privql.check.relations import (
-    Aggregate,
-)
+from privql.check.relations import Aggregate
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
@@ -18,8 +16,6 @@ from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Field, Scalar, ValueT
 from privql.syntax import ast, unparse
 
 _MEASURED = frozenset({"count", "sum", "avg"})
-
-
 _NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
 
 
@@ -102,7 +98,7 @@ def _unit_column(node: ast.Expr, place: Place) -> Typed | None:
     """A unit's identifier may be counted, whatever else is forbidden to it."""
     if not isinstance(node, ast.Column):
         return None
-    attribute, _ = place.scope.resolve(node.path, node.span)
+    attribute = place.scope.resolve(node.path, node.span)
     if attribute.unit is None or attribute.hidden:
         return None
     return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)

@@ -41,7 +41,7 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
     if unpaid:
         context.clauses.append((None, tuple(unpaid)))
     if private(rel):
-        raise refuse_private(node, columns)
+        raise _private_output(node)
     made = CheckedQuery(rel, columns, tuple(context.blocks), tuple(context.shared), tuple(context.subqueries.items()))
     return needed(made, context)
 
@@ -93,7 +93,7 @@ def subquery(node: ast.Query, place: Place) -> tuple[Rel, Columns]:
     return rel, columns
 
 
-def refuse_private(node: ast.Query, columns: Columns) -> Exception:
+def _private_output(node: ast.Query) -> Exception:
     span = node.body.items[0].span.to(node.body.items[-1].span) if isinstance(node.body, ast.Select) else node.span
     return refuse(
         "PQL0401",

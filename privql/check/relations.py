@@ -3,7 +3,7 @@
 A query is checked into this algebra whatever its rows are. Where an aggregation stands over private rows the tree is
 cut: the part below becomes a `Block`, to be measured, and a `Measured` leaf takes its place; all that is left above it
 is SQL over public and released rows. Columns are known by identifiers unique in the statement (`c7`), so that
-nothing depends on SQL's scoping any more. A subquery used as a value is a `Field` named in `Checked.subqueries`.
+nothing depends on SQL's scoping any more. A subquery used as a value is a `Field` named in `CheckedQuery.subqueries`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ class Label(IntEnum):
 
     PUBLIC = 0
     RELEASED = 1
-    AGGREGATE = 2
-    PRIVATE = 3
+    PRIVATE = 2
 
 
 @frozen
@@ -90,7 +89,7 @@ class Rows:
 class Shared:
     """A reference to a CTE or view that is computed once: columns (id here, id there, type)."""
 
-    name: str  # in Checked.shared
+    name: str  # in CheckedQuery.shared
     columns: tuple[tuple[str, str, ValueType], ...]
 
 
@@ -130,7 +129,7 @@ class SortKey:
 
 @frozen
 class AggregateCall:
-    """An SQL aggregate over public or released rows: exact. `function` lower case, `star` for COUNT(*)."""
+    """An SQL aggregate over public or released rows: exact. `function` in lower case; COUNT(*) has no argument."""
 
     function: str
     args: tuple[Scalar, ...]

@@ -69,8 +69,8 @@ class Scope:
         columns = self.of(path[-2]) or ()
         return [column for column in columns if fold(column.name) == name]
 
-    def resolve(self, path: tuple[str, ...], span: Span) -> tuple[Attribute, bool]:
-        """The column, and whether it is one of this FROM (False: of a query around it)."""
+    def resolve(self, path: tuple[str, ...], span: Span) -> Attribute:
+        """The column that the path means, here or in a query around."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.find(path)
@@ -85,7 +85,7 @@ class Scope:
                     fixes=(Fix(span, better),),
                 )
             if found:
-                return found[0], scope is self
+                return found[0]
             scope = scope.parent
         raise self.unknown(path, span)
 

@@ -62,19 +62,19 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     sets = every_key(node, collector) if node.group_all else grouping_sets(node, collector)
     finish_keys(collector, sets)
     above = replace(place, collector=collector, clause="SELECT")
-    items = items_of(node, above, collector, rel)
+    items = items_of(node, above, collector)
     aliases = {fold(item.name): item.value for item in reversed(items)}
     later = replace(above, aliases=aliases)
     tests: dict[str, Scalar] = {}
     for clause, written in (("HAVING", node.having), ("QUALIFY", node.qualify)):
         if written is not None:
             tests[clause] = collector.above(condition(written, replace(later, clause=clause))).term
-    order = ordered(node, tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
+    order = ordered(tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
 
     if secret and not grouped:
-        return private_rows(node, tail, rel, items, collector, context)
+        return private_rows(node, tail, rel, items, context)
     if secret:
-        rel = cut(rel, node, collector, sets, context)
+        rel = cut(rel, node, collector, context)
     elif grouped:
         rel = Grouped(
             rel,
@@ -90,15 +90,6 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if "QUALIFY" in tests:
         rel = Where(rel, tests["QUALIFY"])
     return _output(node, tail, rel, items, order, context)
-
-
-# ---------------------------------------------------------------- the select list
-
-
-# ---------------------------------------------------------------- grouping
-
-
-# ---------------------------------------------------------------- private rows
 
 
 # ---------------------------------------------------------------- output

@@ -252,7 +252,7 @@ def _using(
 
 
 def _side(scope: Scope, name: str, span: Span, context: Context) -> Typed:
-    attribute, _ = replace(scope, parent=None).resolve((name,), span)
+    attribute = replace(scope, parent=None).resolve((name,), span)
     return Typed(Field(attribute.id, attribute.type), context.column_domain(attribute.id), span)
 
 

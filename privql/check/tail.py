@@ -22,9 +22,7 @@ class Tail:
     offset: int = 0
 
 
-def ordered(
-    node: ast.Select, tail: Tail, items: list[Item], place: Place, collector: Collector
-) -> list[tuple[ast.OrderItem, Scalar]]:
+def ordered(tail: Tail, items: list[Item], place: Place, collector: Collector) -> list[tuple[ast.OrderItem, Scalar]]:
     out: list[tuple[ast.OrderItem, Scalar]] = []
     for item in tail.order:
         at = position(item.expr, len(items))

@@ -10,7 +10,7 @@ from privql.check.env import Env
 from privql.check.relations import Attribute, Block, Label, Rel, Subquery
 from privql.check.scope import Bound, Scope
 from privql.diagnostics import Diagnostic, Span
-from privql.domains import Domain, finite, grid_of, whole
+from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
 from privql.syntax import ast
@@ -125,6 +125,3 @@ class Place:
 
     def domain(self, id: str) -> Domain:
         return self.facts.get(id) or self.context.column_domain(id)
-
-
-__all__ = ["Context", "Place", "Typed", "const", "whole"]

@@ -7,11 +7,7 @@ from dataclasses import replace
 from privql.check import expressions as ex
 from privql.check.arguments import renamed, sort_keys
 from privql.check.operations import coerce, not_yet
-from privql.check.relations import (
-    AggregateCall,
-    FrameBound,
-    WindowCall,
-)
+from privql.check.relations import AggregateCall, FrameBound, WindowCall
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
@@ -88,7 +84,7 @@ def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Win
     seen: set[str] = set()
     while window.base is not None:
         named = place.scope.windows.get(fold(window.base))
-        if window.base.lower() in seen:
+        if fold(window.base) in seen:
             raise refuse(
                 "PQL0209",
                 f"the window `{window.base}` is made of itself",
@@ -98,7 +94,7 @@ def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Win
         if named is None:
             known = [] if seen else list(place.scope.windows)
             raise unknown_name("PQL0209", "window", window.base, call.span, known, lambda near: _over(call, near))
-        seen.add(window.base.lower())
+        seen.add(fold(window.base))
         window = ast.Window(
             named.base,
             window.partition or named.partition,
