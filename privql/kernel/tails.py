@@ -11,8 +11,6 @@ from fractions import Fraction
 
 from privql.kernel.enclosure import exp_minus, quotient
 
-SCALE_BITS = 40  # `scale_for` gives up at most one part in 2^40
-
 
 def halfwidth(scale: Fraction, confidence: Fraction) -> int:
     """The least a >= 0 with P[|X| > a] <= 1 - confidence."""
@@ -21,16 +19,6 @@ def halfwidth(scale: Fraction, confidence: Fraction) -> int:
     # a + 1 = t·ln(2 / (miss·(1+q))), and log1p(q) is within 1/2 of ln 2, which is near enough to start from.
     guess = int(scale * Fraction(_log(2 / miss) - math.log1p(_exp_minus(1, scale))))
     return _least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
-
-
-def scale_for(halfwidth: int, confidence: Fraction) -> Fraction:
-    """The largest scale with P[|X| > halfwidth] <= 1 - confidence, rounded down to about 40 significant bits."""
-    miss = _miss(confidence)
-    inverse = _inverse_scale(halfwidth, miss)
-    # The grid is laid over the inverse scale: the least admitted point there is the largest scale here.
-    grid = Fraction(2) ** (SCALE_BITS + 2 - math.frexp(inverse)[1])
-    steps = _least(lambda n: n > 0 and _kept(halfwidth, grid / n, miss), round(Fraction(inverse) * grid))
-    return grid / steps
 
 
 def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fraction:

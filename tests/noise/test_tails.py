@@ -64,15 +64,6 @@ def test_epsilon_within_is_the_least_of_four_digits(halfwidth: int, confidence: 
     assert not kept(halfwidth, sensitivity / less, confidence)
 
 
-@quick
-@given(halfwidth=st.integers(0, 10**6), confidence=confidences)
-def test_scale_for_is_the_largest_that_keeps_the_promise(halfwidth: int, confidence: Fraction) -> None:
-    scale = tails.scale_for(halfwidth, confidence)
-    assert kept(halfwidth, scale, confidence)
-    assert not kept(halfwidth, scale * (1 + Fraction(1, 2**40)), confidence)
-    assert tails.halfwidth(scale, confidence) <= halfwidth
-
-
 def test_a_count_within_ten() -> None:
     assert tails.epsilon_within(1, 10, Fraction(95, 100)) == Fraction(2844, 10_000)
 
@@ -88,7 +79,7 @@ def test_promises_far_out_are_decided_too(sensitivity: int, confidence: Fraction
 
 @pytest.mark.parametrize("confidence", [Fraction(0), Fraction(1), Fraction(-1), Fraction(2)])
 def test_confidence_that_promises_nothing_or_everything_is_refused(confidence: Fraction) -> None:
-    for price in (lambda: tails.halfwidth(Fraction(1), confidence), lambda: tails.scale_for(1, confidence)):
+    for price in (lambda: tails.halfwidth(Fraction(1), confidence), lambda: tails.epsilon_within(1, 1, confidence)):
         with pytest.raises(ValueError, match="confidence"):
             price()
 
@@ -97,7 +88,7 @@ def test_other_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="scale"):
         tails.halfwidth(Fraction(0), Fraction(1, 2))
     with pytest.raises(ValueError, match="half-width"):
-        tails.scale_for(-1, Fraction(1, 2))
+        tails.epsilon_within(1, -1, Fraction(1, 2))
     with pytest.raises(ValueError, match="sensitivity"):
         tails.epsilon_within(0, 1, Fraction(1, 2))
 
