@@ -140,7 +140,6 @@ class Replay:
 
     release_id: str
     answer: bytes
-    cost: Cost = field(default_factory=Cost)
 
 
 @frozen

@@ -31,7 +31,7 @@ def test_the_same_query_again_is_free() -> None:
     made = ledger(budget(1))
     release = answered(made, ask("a", 1), b"noisy")
     again = made.reserve(ask("a", 1))
-    assert again == Replay(release, b"noisy", Cost())
+    assert again == Replay(release, b"noisy")
     assert made.spent("patient").epsilon == 1
     assert made.reserve(ask("a", 1, analyst="bob")) == again
 
