@@ -11,10 +11,11 @@ from fractions import Fraction
 
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
 from privql.check.named import counted
+from privql.check.operations import not_yet
 from privql.check.query import checked
 from privql.check.scope import unknown_name
 from privql.check.typed import Context
-from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
+from privql.diagnostics import PrivQLError, Source, Span, refuse
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.program import plan
@@ -60,7 +61,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.CreateRelease():
             return _create_release(statement, made, context)
         case ast.Explain(statement=None):
-            raise _not_yet("EXPLAIN of a cart", statement.span, "write EXPLAIN SELECT …")
+            raise not_yet("EXPLAIN of a cart", statement.span, "write EXPLAIN SELECT …")
         case ast.Explain(statement=inner):
             assert inner is not None
             query = inner.query if isinstance(inner, ast.CreateRelease) else inner
@@ -76,9 +77,9 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
             return made, replace(env, settings=_set(statement, env))
         case ast.Begin() | ast.Commit() | ast.Rollback():
             what = f"{type(statement).__name__.upper()} (a plan of several queries)"
-            raise _not_yet(what, statement.span, "write the queries alone: a file is priced as a whole")
+            raise not_yet(what, statement.span, "write the queries alone: a file is priced as a whole")
         case ast.Drop():
-            raise _not_yet(f"DROP {statement.kind}", statement.span, "leave it: what is released stays so")
+            raise not_yet(f"DROP {statement.kind}", statement.span, "leave it: what is released stays so")
         case _:
             raise refuse(
                 "PQL0413",
@@ -173,10 +174,3 @@ def _kind(statement: ast.Statement) -> str:
         case _:
             words = "".join(" " + c.lower() if c.isupper() else c for c in type(statement).__name__)
             return words.strip()
-
-
-def _not_yet(what: str, span: Span, help: str) -> PrivQLError:
-    return refuse("PQL0408", f"{what} cannot be used yet", span, why="this version does not accept it", help=help)
-
-
-__all__ = ["Diagnostic", "check_statement", "check_text"]

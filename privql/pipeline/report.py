@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -132,10 +131,7 @@ class StatementCheck:
         """How many groups the answer is made of, where one block is measured."""
         if self.plan is None or len(self.plan.blocks) != 1:
             return None
-        out = 1
-        for key in self.plan.blocks[0].block.keys:
-            out *= len(key.members)
-        return out
+        return math.prod(len(key.members) for key in self.plan.blocks[0].block.keys)
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -193,10 +189,6 @@ def _magnitude(value: Fraction) -> int:
     return guess
 
 
-def amount_of(value: Fraction) -> str:
-    return Amount(value).text
-
-
 def measurement_json(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid."""
     scale = one.scale
@@ -242,7 +234,6 @@ class FileCheck:
     statements: tuple[StatementCheck, ...]
     costs: tuple[BudgetCost, ...] = ()
     over: tuple[Diagnostic, ...] = ()  # what the budget cannot carry
-    bound: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -296,12 +287,9 @@ class FileCheck:
 
 
 def _text(value: Fraction | Amount) -> str:
-    return value.text if isinstance(value, Amount) else amount_of(value)
+    return value.text if isinstance(value, Amount) else Amount(value).text
 
 
 def certificate(plan: Plan) -> dict[str, Any]:
     """What was measured and how: the same text for the same query, whoever asks and wherever it stood in a file."""
     return {"measurements": [measurement_json(one, None) for one in plan.measurements]}
-
-
-__all__ = ["BudgetCost", "FileCheck", "OutputColumn", "Price", "Sequence", "StatementCheck", "certificate"]

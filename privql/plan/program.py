@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 
 from privql.check.env import Env
 from privql.check.relations import Aggregate, Block, CheckedQuery
@@ -152,9 +153,7 @@ def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Low
             why="sensitivity: one row's reach x rows per unit = ∞",
             help="end the query with `AT MOST 10 ROWS PER UNIT`, or ask the owner to declare it",
         )
-    groups = 1
-    for key in lowered.keys:
-        groups *= len(key.members)
+    groups = prod(len(key.members) for key in lowered.keys)
     moved = measure.sensitivity(block.unit, rows, groups > 1, made)
     grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
     return Wanted(aggregate, made, moved, grid)
