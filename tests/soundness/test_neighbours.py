@@ -30,35 +30,24 @@ def accepted(seed: int, count: int) -> list[StatementCheck]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(BATCHES))
-def test_no_neighbour_moves_a_sum_beyond_its_claim(seed: int) -> None:
-    choice = random.Random(seed)
+def test_no_neighbour_moves_a_sum_beyond_its_claim_and_nearly_every_claim_is_reached() -> None:
     claims = reached = 0
-    for check in accepted(seed, EACH):
-        assert check.plan is not None
-        for block in check.plan.blocks:
-            assert block.measured is not None
-            farthest = [0] * len(block.measured.parts)
-            for found in moves(block.measured, choice):
-                for at, (move, part) in enumerate(zip(found, block.measured.parts, strict=True)):
-                    text = check.source.text
-                    assert move.l1 <= part.sensitivity.l1, text
-                    assert move.l2_squared <= part.sensitivity.l2_squared, text
-                    farthest[at] = max(farthest[at], move.l1)
-            for far, part in zip(farthest, block.measured.parts, strict=True):
-                claims += 1
-                reached += far == part.sensitivity.l1
-    REACHED.append((reached, claims))
-
-
-REACHED: list[tuple[int, int]] = []
-
-
-def test_nearly_every_claim_is_reached() -> None:
-    """Runs after the batches above; where they run apart, on those of this process."""
-    if not REACHED:
-        test_no_neighbour_moves_a_sum_beyond_its_claim(0)
-    reached, claims = (sum(each) for each in zip(*REACHED, strict=True))
+    for seed in range(BATCHES):
+        choice = random.Random(seed)
+        for check in accepted(seed, EACH):
+            assert check.plan is not None
+            for block in check.plan.blocks:
+                assert block.measured is not None
+                farthest = [0] * len(block.measured.parts)
+                for found in moves(block.measured, choice):
+                    for at, (move, part) in enumerate(zip(found, block.measured.parts, strict=True)):
+                        text = check.source.text
+                        assert move.l1 <= part.sensitivity.l1, text
+                        assert move.l2_squared <= part.sensitivity.l2_squared, text
+                        farthest[at] = max(farthest[at], move.l1)
+                for far, part in zip(farthest, block.measured.parts, strict=True):
+                    claims += 1
+                    reached += far == part.sensitivity.l1
     print(f"{reached} of {claims} claims reached")
     assert reached >= claims * Fraction(9, 10)
 
