@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from privql.check.relations import Attribute, Rel
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.frozen import frozen
 from privql.policy.catalog import fold
+from privql.policy.findings import nearest
 from privql.syntax import ast, quote
 
 
@@ -117,19 +117,13 @@ def unknown_name(
     """`no such column`, with the nearest one there is, and what there is. `repaired`: what to write at the span."""
     names = list(dict.fromkeys(known))
     near = nearest(name, names)
-    if near is not None:
+    if near:
         fix = Fix(span, repaired(near))
         return refuse(code, f"no {kind} named `{name}`", span, help=f"did you mean `{near}`?", fixes=(fix,))
     listed = ", ".join(f"`{n}`" for n in names[:8]) + (", …" if len(names) > 8 else "")
     return refuse(
         code, f"no {kind} named `{name}`", span, help=f"there is {listed}" if names else f"there is no {kind} in sight"
     )
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    folded = {fold(n): n for n in names}
-    close = get_close_matches(fold(name), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else None
 
 
 def _dotted(path: tuple[str, ...]) -> str:

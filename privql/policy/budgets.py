@@ -9,7 +9,7 @@ from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
 from privql.policy.amounts import delta_amount, epsilon_amount
 from privql.policy.catalog import Budget, Grant, Table, fold
-from privql.policy.findings import Findings, listing, nearest, renamed
+from privql.policy.findings import Findings
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
 
@@ -61,15 +61,9 @@ def read_grants(
     grants: dict[tuple[str, str], Grant] = {}
     for statement in statements:
         if fold(statement.budget) not in names:
-            meant = nearest(statement.budget, names.values())
             place = found.name(statement.span, statement.budget)
-            found.error(
-                "PQL0720",
-                f"no budget is named `{statement.budget}`",
-                place,
-                help=f"did you mean `{meant}`?" if meant else f"there is {listing(names.values())}",
-                fixes=renamed(place, meant),
-            )
+            message = f"no budget is named `{statement.budget}`"
+            found.unknown("PQL0720", message, place, statement.budget, names.values())
         epsilon = found.reading(epsilon_amount, statement.epsilon)
         delta = found.reading(delta_amount, statement.delta)
         budget = budgets.get(fold(statement.budget))

@@ -12,7 +12,7 @@ from privql.diagnostics import Diagnostic, Source
 from privql.kernel.terms import Unit
 from privql.policy.budgets import check_pays, read_budget, read_grants
 from privql.policy.catalog import Budget, Catalog, Table, View, fold
-from privql.policy.findings import Findings, listing, nearest
+from privql.policy.findings import Findings
 from privql.policy.references import check_via, settle_references
 from privql.policy.tables import read_table, row_unit
 from privql.policy.views import check_value_query, check_views
@@ -144,12 +144,7 @@ def _view(create: ast.CreateView, tables: dict[str, Table], found: Findings) -> 
 def _refreshed(refresh: ast.Refresh, tables: dict[str, Table], found: Findings) -> tuple[str, str]:
     table = tables.get(fold(refresh.table))
     if table is None:
-        meant = nearest(refresh.table, [each.name for each in tables.values()])
-        found.error(
-            "PQL0723",
-            f"no table is named `{refresh.table}`",
-            found.name(refresh.span, refresh.table),
-            help=f"did you mean `{meant}`?" if meant else f"there is {listing(t.name for t in tables.values())}",
-        )
+        place, names = found.name(refresh.span, refresh.table), [each.name for each in tables.values()]
+        found.unknown("PQL0723", f"no table is named `{refresh.table}`", place, refresh.table, names)
         return refresh.table, refresh.version
     return table.name, refresh.version

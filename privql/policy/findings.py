@@ -47,6 +47,17 @@ class Findings:
     def note(self, code: str, message: str, span: Span, *, why: str = "", help: str = "") -> None:
         self.error(code, message, span, why=why, help=help, severity="note")
 
+    def unknown(
+        self, code: str, message: str, place: Span, name: str, known: Iterable[str], *, help: str = "", fix: bool = True
+    ) -> None:
+        """A name that nothing has, with the one that was probably meant; else `help`, or what there is."""
+        known = list(known)
+        meant = nearest(name, known)
+        if meant:
+            help = f"did you mean `{meant}`?"
+        fixes = (Fix(place, quote(meant)),) if meant and fix else ()
+        self.error(code, message, place, help=help or f"there is {listing(known)}", fixes=fixes)
+
     def reading(self, read: Callable[[ast.Expr], Read], expr: ast.Expr | None) -> Read | None:
         """What `read` makes of an expression; None if it refuses, which is kept while the reading goes on."""
         if expr is None:
@@ -83,11 +94,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     spelled = {fold(each): each for each in known}
     close = difflib.get_close_matches(fold(name), list(spelled), n=1, cutoff=0.6)
     return spelled[close[0]] if close else ""
-
-
-def renamed(place: Span, meant: str) -> tuple[Fix, ...]:
-    """The edit that writes the name that was meant, if there is one."""
-    return (Fix(place, quote(meant)),) if meant else ()
 
 
 def listing(names: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.diagnostics import Span
 from privql.kernel.scalars import NULL
 from privql.policy.catalog import Column, Table, fold
-from privql.policy.findings import Findings, listing, nearest, renamed
+from privql.policy.findings import Findings, listing
 from privql.policy.tables import UNSETTLED
 from privql.syntax import ast
 
@@ -99,15 +99,7 @@ def _unknown(
     found: Findings,
 ) -> None:
     names = [each.name for each in known.values()]
-    meant = nearest(name, names)
-    place = found.last_name(reference.span, name)
-    found.error(
-        "PQL0713",
-        message,
-        place,
-        help=f"did you mean `{meant}`?" if meant else f"there is {listing(names)}",
-        fixes=renamed(place, meant),
-    )
+    found.unknown("PQL0713", message, found.last_name(reference.span, name), name, names)
 
 
 def check_via(tables: Mapping[str, Table], spans: Mapping[str, Span], found: Findings) -> None:

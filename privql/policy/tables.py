@@ -14,7 +14,7 @@ from privql.kernel.terms import Unit
 from privql.policy.amounts import row_count
 from privql.policy.catalog import Column, Table, fold
 from privql.policy.columns import read_column
-from privql.policy.findings import Findings, listing, nearest, renamed
+from privql.policy.findings import Findings, listing
 from privql.syntax import ast
 
 UNSETTLED = Unit("")  # of a private table whose declaration of it is refused: nothing else complains of it
@@ -123,15 +123,9 @@ def _without_unit(create: ast.CreateTable, names: list[str], units: Mapping[str,
 
 
 def unknown_unit(name: str, span: Span, units: Mapping[str, Unit], found: Findings) -> None:
-    meant = nearest(name, [unit.name for unit in units.values()])
-    place = found.last_name(span, name)
-    found.error(
-        "PQL0708",
-        f"no unit is named `{name}`",
-        place,
-        help=f"did you mean `{meant}`?" if meant else f"declare it: `CREATE UNIT {name};`",
-        fixes=renamed(place, meant),
-    )
+    known = [unit.name for unit in units.values()]
+    message, help = f"no unit is named `{name}`", f"declare it: `CREATE UNIT {name};`"
+    found.unknown("PQL0708", message, found.last_name(span, name), name, known, help=help)
 
 
 def _public(create: ast.CreateTable, carried: list[Column], found: Findings) -> None:
@@ -159,14 +153,13 @@ def _keys(create: ast.CreateTable, columns: tuple[Column, ...], found: Findings)
     for key in create.keys:
         unknown = [name for name in key if fold(name) not in declared]
         for name in unknown:
-            meant = nearest(name, declared.values())
-            place = found.name(create.span, name)
-            found.error(
+            found.unknown(
                 "PQL0717",
                 f"`KEY` names `{name}`, which is no column of `{create.name}`",
-                place,
-                help=f"did you mean `{meant}`?" if meant else f"the columns are {listing(declared.values())}",
-                fixes=renamed(place, meant),
+                found.name(create.span, name),
+                name,
+                declared.values(),
+                help=f"the columns are {listing(declared.values())}",
             )
         spelled = tuple(declared.get(fold(name), name) for name in key)
         if len(set(spelled)) < len(spelled):

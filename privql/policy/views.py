@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 
 from privql.policy.catalog import Table, View, fold
-from privql.policy.findings import Findings, listing, nearest, renamed
+from privql.policy.findings import Findings
 from privql.syntax import ast
 
 
@@ -71,15 +71,9 @@ def known_table(reference: ast.TableRef, known: Mapping[str, Table | View], foun
     if len(reference.path) == 1 and fold(reference.path[0]) in known:
         return True
     names = [each.name for each in known.values()]
-    meant = nearest(reference.path[-1], names)
-    place = found.name(reference.span, reference.path[-1])
-    found.error(
-        "PQL0725",
-        f"no table or view is named `{'.'.join(reference.path)}`",
-        place,
-        help=f"did you mean `{meant}`?" if meant else f"there is {listing(names)}",
-        fixes=renamed(place, meant) if len(reference.path) == 1 else (),
-    )
+    *schema, name = reference.path
+    message = f"no table or view is named `{'.'.join(reference.path)}`"
+    found.unknown("PQL0725", message, found.name(reference.span, name), name, names, fix=not schema)
     return False
 
 
