@@ -15,10 +15,9 @@ from privql.check.relations import Block
 from privql.finish.recipe import Recipe
 from privql.finish.table import Table
 from privql.functions.scalar.declare import canonical
+from privql.functions.scalar.numbers import integer
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Balance, Steps, Total
-
-_LEAST_INT, _GREATEST_INT = -(1 << 63), (1 << 63) - 1
 
 
 def finish_block(block: Block, recipes: Sequence[Recipe], cells: Sequence[Sequence[int]]) -> Table:
@@ -60,7 +59,7 @@ def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:
             return Fraction(unscaled, 10**type.scale) if abs(unscaled) < 10**type.precision else None
         case _:
             whole = _rounded(cell * grid.numerator, grid.denominator)
-            return whole if _LEAST_INT <= whole <= _GREATEST_INT else None
+            return integer(whole)
 
 
 def _mean(a: int, b: int, steps: Steps) -> float | None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import grid_of, number_text
+from privql.domains.arithmetic import limits
 from privql.functions.scalar import evaluate
 from privql.kernel.scalars import TEXT, Value, ValueType
 from privql.syntax import ast
@@ -24,6 +25,7 @@ _EXAMPLE = {
     "DATE": "a date such as `DATE '2025-01-31'`",
     "TIMESTAMP": "a time such as `TIMESTAMP '2025-01-31 12:00:00'`",
 }
+_LARGEST_DOUBLE = Fraction(math.nextafter(math.inf, 0))
 
 
 def constant(expr: ast.Expr, type: ValueType) -> Value:
@@ -98,8 +100,8 @@ def _fits(number: Fraction, type: ValueType, span: Span) -> None:
             label="too many digits behind the point",
             help=f"write a multiple of `{number_text(grid)}`, or declare the column `FLOAT`",
         )
-    largest = _largest(type)
-    if not (-largest - (type.kind == "INT") <= number <= largest):
+    least, largest = limits(type) if type.kind != "FLOAT" else (-_LARGEST_DOUBLE, _LARGEST_DOUBLE)
+    if not least <= number <= largest:
         raise refuse(
             "PQL0705",
             f"this number is outside of {type}",
@@ -110,17 +112,7 @@ def _fits(number: Fraction, type: ValueType, span: Span) -> None:
         )
 
 
-def _largest(type: ValueType) -> Fraction:
-    match type.kind:
-        case "INT":
-            return Fraction(2**63 - 1)
-        case "DECIMAL":
-            return Fraction(10**type.precision - 1, 10**type.scale)
-        case _:
-            return Fraction(math.nextafter(math.inf, 0))
-
-
-def _short(number: Fraction) -> str:
+def _short(number: int | Fraction) -> str:
     return str(number.numerator) if number.denominator == 1 and number < 10**19 else f"{float(number):.6g}"
 
 

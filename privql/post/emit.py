@@ -34,10 +34,11 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.interface import EngineError
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.post.groups import Level, grouped, windowed
-from privql.post.pieces import ROW, Emitted, ascending, last, quoted, sort_key
+from privql.post.pieces import ROW, Emitted, ascending, last, sort_key
 
 Spelled = Callable[[Scalar, Callable[[Field], str]], str]
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from privql.check.relations import AggregateCall, FrameBound, Grouped, Rel, WindowCall, Windowed
+from privql.engines.duckdb.expressions import name as quoted
 from privql.functions.aggregate.public import constant_argument
 from privql.kernel.scalars import Const, Field, Scalar
 from privql.post.calls import order_matters, parts, ranks, row_wise, skips_nulls
-from privql.post.pieces import Emitted, last, quoted, sort_key
+from privql.post.pieces import Emitted, last, sort_key
 
 
 class Emitter(Protocol):

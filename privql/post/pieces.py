@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from privql.check.relations import SortKey
+from privql.engines.duckdb.expressions import name as quoted
 
 ROW = '"#"'  # the column of a leaf that numbers its rows, from 0
 
@@ -21,10 +22,6 @@ class Emitted:
     @property
     def everything(self) -> tuple[str, ...]:
         return (*map(quoted, self.ids), *self.order)
-
-
-def quoted(id: str) -> str:
-    return '"' + id.replace('"', '""') + '"'
 
 
 def last(column: str) -> str:

@@ -10,13 +10,13 @@ import duckdb
 
 from privql.check.relations import CheckedQuery
 from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.sources import paths
 from privql.engines.interface import EngineError, Source
 from privql.finish.table import Table
 from privql.kernel.scalars import Field, Scalar, Value, ValueType
 from privql.post.emit import Leaf, Leaves, emit
-from privql.post.pieces import quoted
 from privql.post.public import connected, public_leaf
 from privql.post.straight import straight
 from privql.post.values import exact, load, read

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from privql.finish.table import Table
 from privql.finish.writing import to_decimal
+from privql.functions.scalar.numbers import integer
 from privql.kernel.scalars import Value, ValueType
 from privql.post.pieces import ROW
 
 Array = npt.NDArray[Any]
 
-_INT = (-(1 << 63), (1 << 63) - 1)
 _DAYS = (-2147483646, 2147483646)
 _MICROSECONDS = (-9223372022400000000, (1 << 63) - 2)
 _INCOMING = "incoming"
@@ -69,7 +69,7 @@ def _array(values: Sequence[Any], kind: Any) -> Array:
 def _fits(type: ValueType) -> Callable[[Any], Any]:
     match type.kind:
         case "INT":
-            return lambda value: value if _INT[0] <= value <= _INT[1] else None
+            return integer
         case "DATE":
             return lambda value: value if _DAYS[0] <= value <= _DAYS[1] else None
         case "TIMESTAMP":
