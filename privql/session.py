@@ -14,6 +14,7 @@ from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
 from privql.diagnostics import PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError, StoredRelease
 from privql.pipeline.check import check_statement, check_text
+from privql.pipeline.parameters import bound, unused
 from privql.pipeline.places import Places
 from privql.pipeline.purse import BudgetReport, Purse
 from privql.pipeline.report import FileCheck, StatementCheck
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from privql.pipeline.run import Desk
 
 Params = Mapping[str, object] | None
+_UNPAID = frozenset({"PQL0502", "PQL0504", "PQL0505"})  # what a text run in part may meet
 
 
 class Session:
@@ -60,16 +62,16 @@ class Session:
         source = Source(text, name)
         checks = tuple(self._looked_up(one) for one, _ in check_text(source, self._env(params or {})))
         costs, over = self._purse().price(checks)
-        return FileCheck(source, checks, costs, over)
+        return FileCheck(source, checks, costs, (*unused(params or {}, checks), *over))
 
     def check_file(self, path: str | os.PathLike[str], params: Params = None) -> FileCheck:
         return self.check_text(_read(path), name=os.fspath(path), params=params)
 
-    def explain(self, text: str, params: Params = None, **named: object) -> str:
+    def explain(self, text: str, params: Params = None, *, name: str = "<query>", **named: object) -> str:
         """How each statement of a text is measured, what it costs and why."""
         from privql.pipeline.explain import explain
 
-        checked = self.check_text(text, params={**(params or {}), **named})
+        checked = self.check_text(text, name=name, params={**(params or {}), **named})
         if not checked.ok:
             raise PrivQLError(checked.diagnostics)
         return "\n\n".join(explain(one) for one in checked.statements)
@@ -87,8 +89,11 @@ class Session:
         """The statements of a text, one after the other. The whole text is priced first; unless `partial`, a text that
         the budget cannot carry is refused before its first statement runs."""
         checked = self.check_text(text, name=name, params=params)
-        if any(not one.ok for one in checked.statements) or (checked.over and not partial):
+        unpaid = [d for d in checked.over if d.code not in _UNPAID] if partial else checked.over
+        if any(not one.ok for one in checked.statements) or unpaid:
             raise PrivQLError([d for d in checked.diagnostics if d.severity == "error"])
+        for one in checked.statements:
+            bound(one)
         return self._run_each(checked, params or {})
 
     def run_file(

@@ -132,8 +132,6 @@ def _interval_of(text: str, unit: str, span: Span) -> tuple[int, int, int]:
 
 def parameter(node: ast.Param, context: Context) -> Typed:
     """A bound parameter is the literal that it stands for; an unbound one is a value of which nothing is known."""
-    if node.name not in context.params:
-        context.params.append(node.name)
     if node.name not in context.env.params:
         return Typed(Const(None, NULL), Domain(), node.span, free=True)
     value = context.env.params[node.name]

@@ -60,7 +60,6 @@ class Context:
     subqueries: dict[str, Subquery] = field(default_factory=dict)
     notes: list[Diagnostic] = field(default_factory=list)
     used: dict[str, Span] = field(default_factory=dict)  # where a column was last written
-    params: list[str] = field(default_factory=list)
     views: dict[str, Bound] = field(default_factory=dict)
     payers: list[list[int]] = field(default_factory=list)  # blocks of each clause now open
     clauses: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # clause -> blocks it pays for

@@ -16,6 +16,7 @@ from privql.check.query import checked
 from privql.check.scope import unknown_name
 from privql.check.typed import Context
 from privql.diagnostics import PrivQLError, Source, Span, refuse
+from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.program import plan
@@ -50,7 +51,7 @@ def check_statement(statement: ast.Statement, span: Span, source: Source, env: E
             env = env.promising(ReleaseSchema(statement.name, (), poisoned=True))
         return failed, env
     notes = tuple(note.in_source(source) for note in context.notes)
-    return replace(made, diagnostics=notes, params=tuple(context.params), settings=after.settings), after
+    return replace(made, diagnostics=notes, params=named_in(statement), settings=after.settings), after
 
 
 def _statement(statement: ast.Statement, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:
@@ -93,10 +94,6 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
 def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
     query = checked(node, context)
     program = plan(query, context.clauses, context.manners, context.env)  # type: ignore[arg-type]
-    for one in program.measurements:
-        for name, _ in one.epsilon.params:
-            if name not in context.params:
-                context.params.append(name)
     return replace(made, query=query, plan=program)
 
 

@@ -25,6 +25,7 @@ from privql.kernel.measure import Measured
 from privql.kernel.scalars import INT, ValueType
 from privql.kernel.terms import Relation, Scan, cells
 from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay, StoredRelease
+from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
@@ -50,15 +51,7 @@ class Desk:
 def run(check: StatementCheck, desk: Desk) -> Release:
     """The answer of an accepted query or CREATE RELEASE."""
     assert check.ok and check.query is not None and check.plan is not None
-    missing = [name for name in check.params if name not in check.env.params]
-    if missing:
-        raise refuse(
-            "PQL0304",
-            f"parameter `${missing[0]}` has no value",
-            check.span,
-            why="a query runs with all of its parameters bound",
-            help=f"bind it: `--param {missing[0]}=…`, or `params={{'{missing[0]}': …}}`",
-        ).in_source(check.source)
+    bound(check)
     try:
         if not check.plan.blocks:
             return _free(check, desk)

@@ -1,0 +1,53 @@
+"""Parameters that a text needs and was not given, and those that it was given and does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from privql.diagnostics import NOWHERE, Diagnostic, refuse
+from privql.pipeline.report import StatementCheck
+from privql.policy.findings import nearest
+from privql.syntax import ast
+
+
+def named_in(statement: ast.Statement) -> tuple[str, ...]:
+    """Every parameter that a statement names, in the order of the text."""
+    found: list[ast.Param] = []
+    todo: list[object] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Param):
+            found.append(node)
+        elif isinstance(node, tuple):
+            todo.extend(node)
+        elif isinstance(node, ast.Node):
+            todo.extend(getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(param.name for param in sorted(found, key=lambda param: param.span)))
+
+
+def bound(check: StatementCheck) -> None:
+    """A statement runs with all of its parameters bound."""
+    missing = next((name for name in check.params if name not in check.env.params), None)
+    if missing is not None:
+        raise refuse(
+            "PQL0304",
+            f"parameter `${missing}` has no value",
+            check.span,
+            why="a query runs with all of its parameters bound",
+            help=f"bind it: `--param {missing}=…`, or `params={{'{missing}': …}}`",
+        ).in_source(check.source)
+
+
+def unused(given: Mapping[str, object], checks: Sequence[StatementCheck]) -> list[Diagnostic]:
+    """A slip of the keyboard, once every statement could be read."""
+    if any(check.statement is None or check.diagnostics for check in checks):
+        return []
+    known = [name for check in checks for name in check.params]
+    out = []
+    for name in given:
+        if name not in known:
+            near = nearest(name, known)
+            help = f"did you mean `${near}`?" if near else "leave it out"
+            out.append(Diagnostic("PQL0304", f"no query uses `${name}`", NOWHERE, help=help))
+    return out
