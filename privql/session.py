@@ -67,11 +67,14 @@ class Session:
     def check_file(self, path: str | os.PathLike[str], params: Params = None) -> FileCheck:
         return self.check_text(_read(path), name=os.fspath(path), params=params)
 
-    def explain(self, text: str, params: Params = None, *, name: str = "<query>", **named: object) -> str:
+    def explain(self, text: str, params: Params = None, **named: object) -> str:
         """How each statement of a text is measured, what it costs and why."""
+        return self.explain_text(text, params={**(params or {}), **named})
+
+    def explain_text(self, text: str, *, name: str = "<query>", params: Params = None) -> str:
         from privql.pipeline.explain import explain
 
-        checked = self.check_text(text, name=name, params={**(params or {}), **named})
+        checked = self.check_text(text, name=name, params=params)
         if not checked.ok:
             raise PrivQLError(checked.diagnostics)
         return "\n\n".join(explain(one) for one in checked.statements)

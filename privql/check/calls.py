@@ -11,7 +11,7 @@ from privql.check import expressions as ex
 from privql.check.arguments import renamed
 from privql.check.exact import exact, grouping
 from privql.check.measured import measured
-from privql.check.operations import apply, known_from, not_yet
+from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
@@ -23,11 +23,18 @@ from privql.functions.aggregate.public import (
 from privql.functions.scalar import all_functions, by_sql_name, constant_args
 from privql.syntax import ast, unparse
 
-_VOLATILE = frozenset(
-    {"random", "rand", "setseed", "now", "current_date", "current_time", "current_timestamp", "localtime"}
-    | {"localtimestamp", "today", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday"}
-    | {"gen_random_uuid", "uuid", "nextval"}
-)
+# what other dialects call it
+_SPELLED = {
+    **{
+        part: f"`EXTRACT({part.upper()} FROM x)`"
+        for part in ("year", "quarter", "month", "week", "day", "hour", "minute")
+    },
+    **dict.fromkeys(("ifnull", "nvl", "isnull"), "`COALESCE(x, y)`"),
+    **dict.fromkeys(("datediff", "date_diff"), "`a - b`: the days between two dates"),
+    **dict.fromkeys(("dateadd", "date_add"), "`d + 7`, or `d + INTERVAL '1' MONTH`"),
+    **dict.fromkeys(("iif", "decode"), "`CASE WHEN … THEN … ELSE … END`"),
+    "len": "`LENGTH(x)`",
+}
 
 
 def call(node: ast.Call, place: Place) -> Typed:
@@ -48,14 +55,10 @@ def call(node: ast.Call, place: Place) -> Typed:
 def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     op = by_sql_name(name)
     if op is None:
-        if name in _VOLATILE:
-            raise refuse(
-                "PQL0410",
-                f"`{node.name}` gives another answer each time",
-                node.span,
-                why="a query's cost and its replay rest on its text alone",
-                help="write the value, or bind a parameter",
-            )
+        if name in VOLATILE:
+            raise volatile(node.name, node.span)
+        if name in _SPELLED:
+            raise refuse("PQL0204", f"no function named `{node.name}`", node.span, help=f"write {_SPELLED[name]}")
         names = [n.lower() for f in all_functions() for n in f.sql_names] + sorted(AGGREGATES | WINDOWS)
         raise unknown_name("PQL0204", "function", node.name, node.span, names, lambda near: renamed(node, near))
     extra = (node.distinct, node.order, node.limit, node.nulls, node.privacy, node.within_group, node.filter)

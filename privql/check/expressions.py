@@ -10,10 +10,21 @@ from dataclasses import replace
 from typing import assert_never
 
 from privql.check import constants
-from privql.check.operations import OPERATORS, agree, apply, cast, coerce, known_from, not_yet, sized
+from privql.check.operations import (
+    OPERATORS,
+    VOLATILE,
+    agree,
+    apply,
+    cast,
+    coerce,
+    known_from,
+    not_yet,
+    sized,
+    volatile,
+)
 from privql.check.relations import Attribute, Label, Subquery, SubqueryKind
 from privql.check.typed import Place, Typed, const
-from privql.diagnostics import Span, refuse
+from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
@@ -114,10 +125,32 @@ def _column(node: ast.Column, place: Place) -> Typed:
     alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
     if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
         return replace(alias, span=node.span)
-    attribute = place.scope.resolve(node.path, node.span)
+    if len(node.path) == 1 and fold(node.path[0]) in VOLATILE and not place.scope.find(node.path):
+        raise volatile(node.path[0], node.span)
+    try:
+        attribute = place.scope.resolve(node.path, node.span)
+    except PrivQLError as unknown:
+        if not any(found.fixes for found in unknown.diagnostics):
+            _meant_as_text(node, place)
+        raise
     readable(attribute, node.span)
     place.context.used[attribute.id] = node.span
     return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _meant_as_text(node: ast.Column, place: Place) -> None:
+    """`region = "north"`: in SQL, double quotes make a name."""
+    source = place.context.source
+    if len(node.path) == 1 and source is not None and source.at(node.span).startswith('"'):
+        text = "'" + node.path[0].replace("'", "''") + "'"
+        raise refuse(
+            "PQL0202",
+            f"no column named `{node.path[0]}`",
+            node.span,
+            why="double quotes make a name, single quotes a text",
+            help=f"if you mean the text, write `{text}`",
+            fixes=(Fix(node.span, text),),
+        ) from None
 
 
 def storable(value: Typed) -> Typed:

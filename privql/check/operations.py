@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from privql.check import constants
 from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
-from privql.diagnostics import Span, refuse
+from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import Domain
 from privql.functions.scalar import evaluate, infer, resolve, signatures
 from privql.kernel.scalars import Apply, Const, Value, ValueType
@@ -148,3 +148,20 @@ OPERATORS = {
     "AND": "and",
     "OR": "or",
 }
+
+
+VOLATILE = frozenset(
+    {"random", "rand", "setseed", "now", "current_date", "current_time", "current_timestamp", "localtime"}
+    | {"localtimestamp", "today", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "timeofday"}
+    | {"gen_random_uuid", "uuid", "nextval"}
+)
+
+
+def volatile(name: str, span: Span) -> PrivQLError:
+    return refuse(
+        "PQL0410",
+        f"`{name}` gives another answer each time",
+        span,
+        why="a query's cost and its replay rest on its text alone",
+        help="write the value, or bind a parameter",
+    )

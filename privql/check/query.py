@@ -100,7 +100,7 @@ def _private_output(node: ast.Query) -> Exception:
         "private rows cannot be output",
         span,
         why="each row is one person's; only aggregates can be noised",
-        help="aggregate them, for example `SELECT COUNT(*) FROM …`, with GROUP BY for more detail",
+        help="aggregate them, for example `SELECT COUNT(*) FROM …`; `FROM DUMMY t` shows invented rows, for their form",
     )
 
 

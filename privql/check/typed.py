@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from privql.check.env import Env
 from privql.check.relations import Attribute, Block, Label, Rel, Subquery
 from privql.check.scope import Bound, Scope
-from privql.diagnostics import Diagnostic, Span
+from privql.diagnostics import Diagnostic, Source, Span
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
@@ -52,6 +52,7 @@ class Context:
     """What one statement accumulates while it is checked."""
 
     env: Env
+    source: Source | None = None
     attributes: dict[str, Attribute] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=dict)  # by column, where more is known than declared
     members_from: dict[str, tuple[str, str] | ast.Query] = field(default_factory=dict)

@@ -131,7 +131,10 @@ class Release:
         if self.cost:
             paid = f"ε = {amount_text(self.cost.epsilon)}"
             paid += f", δ = {amount_text(self.cost.delta)}" if self.cost.delta else ""
-            lines.append(f"({paid}" + (f", release {self.release_id})" if self.release_id else ")"))
+            if self.dummy:
+                lines.append(f"(nothing was spent; of the real rows it would cost {paid})")
+            else:
+                lines.append(f"({paid}" + (f", release {self.release_id})" if self.release_id else ")"))
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -40,7 +40,7 @@ def check_text(source: Source, env: Env) -> Iterator[tuple[StatementCheck, Env]]
 
 
 def check_statement(statement: ast.Statement, span: Span, source: Source, env: Env) -> tuple[StatementCheck, Env]:
-    context = Context(env)
+    context = Context(env, source)
     kind = _kind(statement)
     try:
         made, after = _statement(statement, StatementCheck(source, span, kind, statement, (), env), context)

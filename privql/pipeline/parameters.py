@@ -11,8 +11,8 @@ from privql.policy.findings import nearest
 from privql.syntax import ast
 
 
-def named_in(statement: ast.Statement) -> tuple[str, ...]:
-    """Every parameter that a statement names, in the order of the text."""
+def named_in(statement: ast.Statement, amounts: bool = True) -> tuple[str, ...]:
+    """Every parameter that a statement names, in the order of the text; without `amounts`, of expressions only."""
     found: list[ast.Param] = []
     todo: list[object] = [statement]
     while todo:
@@ -21,8 +21,8 @@ def named_in(statement: ast.Statement) -> tuple[str, ...]:
             found.append(node)
         elif isinstance(node, tuple):
             todo.extend(node)
-        elif isinstance(node, ast.Node):
-            todo.extend(getattr(node, field.name) for field in fields(node) if field.name != "span")  # type: ignore[arg-type]
+        elif isinstance(node, ast.Node) and (amounts or not isinstance(node, ast.Privacy)):
+            todo.extend(getattr(node, field.name) for field in fields(node) if field.name != "span")
     return tuple(dict.fromkeys(param.name for param in sorted(found, key=lambda param: param.span)))
 
 

@@ -162,7 +162,7 @@ class Places:
                 "PQL0603",
                 f"the data of `{name}` is not what the policy declares",
                 NOWHERE,
-                why="it changed since the owner verified it",
-                help="ask the owner to run `privql policy apply` again; nothing was spent",
+                why="a unit that is a KEY has two rows, a column is missing, or a stored value cannot be read",
+                help="the owner finds out which with `privql policy apply`; nothing was spent",
             )
         self._held[name] = files

@@ -52,6 +52,13 @@ def bindings(catalog: Catalog, base: Path, frames: Mapping[str, object] | None =
                 NOWHERE,
                 help=f"did you mean `{meant}`?" if meant else f"the tables are {known}",
             )
+        if not any(hasattr(frame, mark) for mark in ("__arrow_c_stream__", "__dataframe__", "columns")):
+            raise refuse(
+                "PQL0744",
+                f"what is given for `{table.name}` is a {type(frame).__name__}, not a frame",
+                NOWHERE,
+                help="give a pandas, Polars or Arrow frame",
+            )
         if table.files:
             raise refuse(
                 "PQL0744",

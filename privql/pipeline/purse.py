@@ -64,7 +64,8 @@ class Purse:
                 "PQL0505",
                 f"no budget for {unit} is open to `{self.analyst}`",
                 check.span,
-                help="ask the owner: `CREATE BUDGET … FOR UNIT …`, `GRANT … TO …`",
+                why="this is the name you ask in",
+                help="ask in the name that was granted one, `--as NAME`, or ask the owner for `GRANT … TO …`",
             )
         budget, left = state.budget, state.left.epsilon
         if budget.max_epsilon is not None and epsilon > budget.max_epsilon:
@@ -98,13 +99,8 @@ class BudgetReport:
 
     def __str__(self) -> str:
         if not self.budgets:
-            return "no budget is open to you"
-        return "\n".join(
-            f"{one.budget.name} ({one.budget.unit}): ε = {amount_text(one.left.epsilon)} left "
-            f"of {amount_text(one.budget.epsilon)}, {amount_text(one.spent.epsilon)} spent, "
-            f"{amount_text(one.own.epsilon)} by you"
-            for one in self.budgets
-        )
+            return "no budget is open to you: ask in the name that was granted one, `--as NAME`"
+        return "\n".join(map(_told, self.budgets))
 
     def to_json(self) -> dict[str, Any]:
         def text(amount: Fraction | None) -> str | None:
@@ -125,3 +121,14 @@ class BudgetReport:
                 for one in self.budgets
             ]
         }
+
+
+def _told(one: BudgetState) -> str:
+    """What is left is left to this analyst: of a limit of their own, where a grant has one below the budget."""
+    own = one.limit.epsilon < one.budget.epsilon
+    limit = f", of your limit {amount_text(one.limit.epsilon)} you spent {amount_text(one.own.epsilon)}" if own else ""
+    mine = "" if own else f", {amount_text(one.own.epsilon)} by you"
+    return (
+        f"{one.budget.name} ({one.budget.unit}): ε = {amount_text(one.left.epsilon)} left to you{limit}; "
+        f"of {amount_text(one.budget.epsilon)} in all, {amount_text(one.spent.epsilon)} spent{mine}"
+    )

@@ -11,6 +11,7 @@ from typing import Any
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.kernel.cost import Cost
 from privql.ledger import Request
+from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck, certificate
 from privql.syntax import ast, unparse
 
@@ -62,11 +63,12 @@ def inputs(check: StatementCheck, released: Released) -> str:
 
     Two analysts may each have a release `r`; a query that reads `r` is another query for each of them.
     """
-    assert check.query is not None
+    assert check.query is not None and check.statement is not None
+    values = named_in(check.statement, amounts=False)  # what is spent stands in the measurements
     named = sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
     return json.dumps(
         {
-            "parameters": {name: _written(check.env.params.get(name)) for name in sorted(check.params)},
+            "parameters": {name: _written(check.env.params.get(name)) for name in sorted(values)},
             "releases": {name: released(name) for name in named},
             "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
         }

@@ -191,7 +191,7 @@ def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
                 "PQL0601",
                 "the engine could not finish this query",
                 span,
-                why="what it said may quote data, so only the owner's log has it",
+                why="what it said may quote data, so it is not shown",
                 help="ask the owner; a charge already made stands, and the same query resumes it",
             )
         )

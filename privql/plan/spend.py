@@ -61,7 +61,7 @@ def split(
                     "nothing says what this query may spend",
                     span,
                     why="it has no SPEND or WITHIN, and neither the session nor the budget has a default ε",
-                    help="add `SPEND EPSILON 0.5` at the end",
+                    help="add `SPEND EPSILON 0.1` at the end",
                 )
             spent = [own for own in fixed if own is not None]
         else:

@@ -108,7 +108,7 @@ def _run(options: argparse.Namespace) -> int:
 def _explain(options: argparse.Namespace) -> int:
     given = inputs.query_text(options.file, options.text)
     with _session(options) as session:
-        explained = session.explain(given.text, name=given.name, params=inputs.parameters(options.param))
+        explained = session.explain_text(given.text, name=given.name, params=inputs.parameters(options.param))
     Printer(options.format, sys.stdout).explain(explained)
     return ACCEPTED
 

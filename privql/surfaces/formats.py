@@ -60,6 +60,9 @@ class Printer:
     def budget(self, report: BudgetReport) -> None:
         if self.format == "json":
             self._json(report.to_json())
+        elif self.format == "csv":
+            rows = report.to_json()["budgets"]
+            self._csv(tuple(rows[0]) if rows else ("budget",), [tuple(row.values()) for row in rows])
         else:
             self._text(str(report))
 

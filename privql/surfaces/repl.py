@@ -125,13 +125,19 @@ def _statements(reader: Reader) -> Iterator[str]:
             if pending.strip() and isinstance(reader, Pipe):
                 yield pending
             return
-        if not pending.strip() and line.lstrip().startswith("\\"):
-            yield line.strip()
+        if not pending.strip() and (said := _command(line)):
+            yield said
             continue
         pending += line
         if ";" in line or pending == line:  # nothing else ends a statement, or turns out to be a mere comment
             finished, pending = split(pending)
             yield from finished
+
+
+def _command(line: str) -> str:
+    """A line that is no SQL: `\\q`, or the word that people try first."""
+    word = line.strip().rstrip(";").strip()
+    return {"quit": "\\q", "exit": "\\q", "help": "\\?"}.get(word.lower(), word if word.startswith("\\") else "")
 
 
 def split(text: str) -> tuple[list[str], str]:

@@ -169,7 +169,7 @@ def test_grants_bound_each_analyst_and_the_budget_all_of_them() -> None:
     with clinic(SMALL, "mallory") as stranger:
         assert refused(stranger, "SELECT COUNT(*) FROM patients SPEND EPSILON 0.1") == ["PQL0505"]
         assert list(stranger.run("SELECT COUNT(*) FROM regions").rows) == [(5,)]
-        assert str(stranger.budget()) == "no budget is open to you"
+        assert str(stranger.budget()) == "no budget is open to you: ask in the name that was granted one, `--as NAME`"
     with clinic(SMALL, "bob") as bob:
         bob.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1")
         assert left(bob) == Fraction(1, 2)
@@ -250,7 +250,9 @@ def test_budget_report(session: Session) -> None:
         "max_per_query": "1",
         "default": "1/10",
     }
-    assert str(report).splitlines()[1] == "research (patient): ε = 7/6 left of 2, 1/3 spent, 1/3 by you"
+    assert str(report).splitlines()[1] == (
+        "research (patient): ε = 7/6 left to you, of your limit 1.5 you spent 1/3; of 2 in all, 1/3 spent"
+    )
 
 
 def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
