@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, field, fields, replace
 
 import pytest
 
-from privql.frozen import frozen
+from privql.frozen import frozen, inside, rebuilt
 
 
 @frozen(kw_only=True)
@@ -56,3 +56,18 @@ def test_it_cannot_be_changed_but_copied() -> None:
         Point()
     with pytest.raises(TypeError):
         Point(1, (), 3)
+
+
+def test_a_tree_is_walked_and_rebuilt_through_tuples() -> None:
+    tree = Point(1, (Point(2), (Other(3), 4), "text"), where=9)  # type: ignore[arg-type]
+    assert list(inside(tree)) == [Point(2), Other(3)]
+    assert list(inside((tree, 5))) == [tree]
+    same = rebuilt(tree, lambda record: None)
+    assert same is tree
+
+    def doubled(record: object) -> object:
+        return Other(record.x * 2) if isinstance(record, Other) else None
+
+    made = rebuilt(tree, doubled)
+    assert made == Point(1, (Point(2), (Other(6), 4), "text"))  # type: ignore[arg-type]
+    assert made.where == 9 and made.y[0] is tree.y[0]

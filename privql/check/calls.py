@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass
 
 from privql.check import constants
 from privql.check import expressions as ex
@@ -16,6 +14,7 @@ from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
 from privql.diagnostics import refuse
+from privql.frozen import inside
 from privql.functions.aggregate.public import (
     AGGREGATES,
     WINDOWS,
@@ -130,11 +129,7 @@ def _calls_in(node: object, wanted: Callable[[ast.Call], bool]) -> Iterator[ast.
     todo = [node]
     while todo:
         at = todo.pop()
-        if isinstance(at, ast.Query):
-            continue
         if isinstance(at, ast.Call) and wanted(at):
             yield at
-        elif isinstance(at, tuple):
-            todo.extend(at)
-        elif isinstance(at, ast.Node) and is_dataclass(at):
-            todo.extend(getattr(at, f.name) for f in dataclass_fields(at) if f.name != "span")
+        elif isinstance(at, tuple | ast.Node) and not isinstance(at, ast.Query):
+            todo.extend(inside(at))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields as parts_of
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from privql.check.relations import Rel, Shared
 from privql.check.typed import Context
+from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
 
 
@@ -65,41 +65,28 @@ def _shared_anew(name: str, known: Mapping[Scalar, Field], context: Context) -> 
 
 
 def _rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
-    match node:
-        case Field() | Const() | Apply():
-            return replaced(node, known, context)
-        case Shared(name=name):
-            return replace(node, name=_shared_anew(name, known, context))
-        case tuple():
-            return tuple(_rewritten(part, known, context) for part in node)
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            given = {part.name: getattr(node, part.name) for part in parts_of(node)}
-            return replace(node, **{name: _rewritten(part, known, context) for name, part in given.items()})
-        case _:
-            return node
+    def change(record: Any) -> Any:
+        match record:
+            case Field() | Const() | Apply():
+                return replaced(record, known, context)
+            case Shared(name=name):
+                return replace(record, name=_shared_anew(name, known, context))
+            case _:
+                return None
+
+    return rebuilt(node, change)
 
 
 def _terms(node: Any) -> Iterator[Scalar]:
-    match node:
-        case Field() | Const() | Apply():
-            yield node
-        case tuple():
-            for part in node:
-                yield from _terms(part)
-        case _ if is_dataclass(node):
-            for part in parts_of(node):
-                yield from _terms(getattr(node, part.name))
-        case _:
-            pass
+    if isinstance(node, Field | Const | Apply):
+        yield node
+    else:
+        yield from (term for part in inside(node) for term in _terms(part))
 
 
 def _shared(node: Any, context: Context) -> Iterator[Rel]:
     """Named queries that stand inside: a correlated one reads the columns around it, too."""
     if isinstance(node, Shared):
         yield from (rel for name, rel in context.shared if name == node.name)
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from _shared(part, context)
-    elif is_dataclass(node):
-        for part in parts_of(node):
-            yield from _shared(getattr(node, part.name), context)
+    else:
+        yield from (rel for part in inside(node) for rel in _shared(part, context))

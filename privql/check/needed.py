@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields as parts_of
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from privql.check.relations import CheckedQuery, Measured, Shared
 from privql.check.typed import Context
+from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import Apply, Const, Field, fields
 
 
@@ -29,12 +29,8 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
                 if name not in named:
                     named.add(name)
                     todo.append(shared[name])
-            case tuple() as parts:
-                todo.extend(parts)
-            case node if is_dataclass(node):
-                todo.extend(getattr(node, part.name) for part in parts_of(node))
-            case _:
-                pass
+            case node:
+                todo.extend(inside(node))
     if len(blocks) == len(query.blocks):
         return query
     numbers = {old: new for new, old in enumerate(sorted(blocks))}
@@ -50,14 +46,9 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
 
 
 def _numbered(node: Any, numbers: dict[int, int]) -> Any:
-    match node:
-        case Measured(block=block):
-            return replace(node, block=numbers[block])
-        case Field() | Const() | Apply():
-            return node
-        case tuple():
-            return tuple(_numbered(part, numbers) for part in node)
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            return replace(node, **{part.name: _numbered(getattr(node, part.name), numbers) for part in parts_of(node)})
-        case _:
-            return node
+    def change(record: Any) -> Any:
+        if isinstance(record, Measured):
+            return replace(record, block=numbers[record.block])
+        return record if isinstance(record, Field | Const | Apply) else None
+
+    return rebuilt(node, change)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 
 from privql.diagnostics import NOWHERE, Diagnostic, refuse
+from privql.frozen import inside
 from privql.pipeline.report import StatementCheck
 from privql.policy.findings import nearest
 from privql.syntax import ast
@@ -19,10 +19,8 @@ def named_in(statement: ast.Statement, amounts: bool = True) -> tuple[str, ...]:
         node = todo.pop()
         if isinstance(node, ast.Param):
             found.append(node)
-        elif isinstance(node, tuple):
-            todo.extend(node)
-        elif isinstance(node, ast.Node) and (amounts or not isinstance(node, ast.Privacy)):
-            todo.extend(getattr(node, field.name) for field in fields(node) if field.name != "span")
+        elif amounts or not isinstance(node, ast.Privacy):
+            todo.extend(inside(node))
     return tuple(dict.fromkeys(param.name for param in sorted(found, key=lambda param: param.span)))
 
 

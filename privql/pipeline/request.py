@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
+from privql.frozen import rebuilt, rebuilt_inside
 from privql.kernel.cost import Cost
 from privql.ledger import Request
 from privql.pipeline.parameters import named_in
@@ -36,7 +37,7 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
 
 def canonical(check: StatementCheck) -> str:
     """The query's text, in one spelling of blanks, keywords and functions."""
-    node = _spelled(check.statement)
+    node = rebuilt(check.statement, _spelled)
     if isinstance(node, ast.CreateRelease):
         columns = f"({', '.join(node.columns)}) " if node.columns else ""
         return columns + unparse(node.query)
@@ -46,16 +47,7 @@ def canonical(check: StatementCheck) -> str:
 
 def _spelled(node: Any) -> Any:
     """The same tree, functions in capitals: their names compare without case, and no answer shows them otherwise."""
-    match node:
-        case tuple():
-            return tuple(map(_spelled, node))
-        case ast.Node():
-            given = {part.name: _spelled(getattr(node, part.name)) for part in fields(node) if part.name != "span"}
-            if isinstance(node, ast.Call):
-                given["name"] = node.name.upper()
-            return replace(node, **given)
-        case _:
-            return node
+    return replace(rebuilt_inside(node, _spelled), name=node.name.upper()) if isinstance(node, ast.Call) else None
 
 
 def inputs(check: StatementCheck, released: Released) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 
+from privql.frozen import inside
 from privql.policy.catalog import Table, View, fold
 from privql.policy.findings import Findings
 from privql.syntax import ast
@@ -21,27 +21,16 @@ def tables_named(query: ast.Query) -> list[ast.TableRef]:
                 if len(path) > 1 or fold(path[0]) not in hidden:
                     found.append(node)
             case ast.Query(ctes=ctes, recursive=recursive):
-                inside = []
+                within = []
                 names = frozenset(fold(cte.name) for cte in ctes) if recursive else frozenset()
                 for cte in ctes:
-                    inside.append((cte.query, hidden | names))
+                    within.append((cte.query, hidden | names))
                     names |= {fold(cte.name)}
-                rest = [part for part in _parts(node) if not isinstance(part, ast.Cte)]
-                todo.extend(reversed([*inside, *((part, hidden | names) for part in rest)]))
+                rest = [part for part in inside(node) if not isinstance(part, ast.Cte)]
+                todo.extend(reversed([*within, *((part, hidden | names) for part in rest)]))
             case _:
-                todo.extend((part, hidden) for part in reversed(list(_parts(node))))
+                todo.extend((part, hidden) for part in reversed(list(inside(node))))
     return found
-
-
-def _parts(node: object) -> Iterator[object]:
-    """The nodes directly below one, also through tuples."""
-    if isinstance(node, tuple):
-        yield from node
-    elif is_dataclass(node) and isinstance(node, ast.Node):
-        for field in fields(node):
-            part = getattr(node, field.name)
-            if isinstance(part, (ast.Node, tuple)):
-                yield from part if isinstance(part, tuple) else (part,)
 
 
 def check_views(views: Mapping[str, View], tables: Mapping[str, Table], found: Findings) -> None:
