@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Literal
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
 from privql.diagnostics import PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError, StoredRelease
+from privql.names import fold
 from privql.pipeline.check import check_statement, check_text
 from privql.pipeline.parameters import bound, unused
 from privql.pipeline.places import Places
 from privql.pipeline.purse import BudgetReport, Purse
 from privql.pipeline.report import FileCheck, StatementCheck
-from privql.policy.catalog import Catalog, fold
+from privql.policy.catalog import Catalog
 from privql.syntax import ast
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Protocol
 from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
-from privql.policy.catalog import Catalog, fold
+from privql.names import fold
+from privql.policy.catalog import Catalog
 from privql.syntax import ast
 
 

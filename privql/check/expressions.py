@@ -28,7 +28,7 @@ from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast, unparse
 
 _NOT_YET = {

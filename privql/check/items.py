@@ -11,7 +11,7 @@ from privql.check.scope import Scope, unknown_name
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.kernel.scalars import Field
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast, unparse
 
 

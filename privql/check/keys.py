@@ -16,7 +16,7 @@ from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import finite
 from privql.kernel.scalars import Const, Value
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast, unparse
 
 

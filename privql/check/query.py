@@ -29,7 +29,7 @@ from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Diagnostic, Span, refuse
 from privql.functions.scalar import resolve
 from privql.kernel.scalars import NULL, Const, Field, ValueType
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from privql.check.relations import Attribute, Rel
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.frozen import frozen
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.policy.findings import nearest
 from privql.syntax import ast, quote
 

@@ -33,7 +33,7 @@ from privql.check.typed import Context, Place
 from privql.diagnostics import refuse
 from privql.domains import Domain
 from privql.kernel.scalars import TEXT, Field, Scalar
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast
 
 

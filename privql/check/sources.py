@@ -25,7 +25,8 @@ from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import held
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
-from privql.policy.catalog import Table, View, fold
+from privql.names import fold
+from privql.policy.catalog import Table, View
 from privql.syntax import ast
 from privql.syntax.unparse_queries import relation
 

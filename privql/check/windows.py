@@ -19,7 +19,7 @@ from privql.functions.aggregate.public import (
     resolve_window,
 )
 from privql.kernel.scalars import Const
-from privql.policy.catalog import fold
+from privql.names import fold
 from privql.syntax import ast, unparse
 
 

@@ -8,8 +8,9 @@ from privql.kernel.cost import Cost
 from privql.ledger.errors import LedgerError, OverBudget, Reason
 from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy
-from privql.ledger.records import BudgetRow, BudgetState, ChargeLine, fold
+from privql.ledger.records import BudgetRow, BudgetState, ChargeLine
 from privql.ledger.schema import read, written
+from privql.names import fold
 
 Totals = dict[tuple[str, str], Cost]  # by budget and analyst, '' for all of them
 

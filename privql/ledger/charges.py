@@ -20,9 +20,10 @@ from privql.kernel.cost import Cost, check_chargeable
 from privql.ledger.accounts import lines, pay, payers
 from privql.ledger.errors import LedgerError, TooManyResumes
 from privql.ledger.policies import Policy, data_version
-from privql.ledger.records import SEAL, ChargeLine, Permit, Replay, Request, StoredRelease, fold
+from privql.ledger.records import SEAL, ChargeLine, Permit, Replay, Request, StoredRelease
 from privql.ledger.schema import written
 from privql.ledger.store import now
+from privql.names import fold
 
 MOST_RESUMES = 3
 FREE = ""  # the measurements of an answer that measured nothing

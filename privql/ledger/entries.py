@@ -12,8 +12,9 @@ from privql.ledger import accounts
 from privql.ledger.charges import FREE, charge_number, identity, release_id
 from privql.ledger.filters import refusal
 from privql.ledger.policies import history, load
-from privql.ledger.records import Entry, fold
+from privql.ledger.records import Entry
 from privql.ledger.schema import read
+from privql.names import fold
 
 _READ = (
     "SELECT id, analyst, query, parameters, policy_version, data_version, measurements, state, resumes,"

@@ -22,9 +22,9 @@ from privql.ledger.records import (
     Replay,
     Request,
     StoredRelease,
-    fold,
 )
 from privql.ledger.store import Store
+from privql.names import fold
 
 PATIENCE = 30.0  # seconds to wait for other processes
 

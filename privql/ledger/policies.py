@@ -10,9 +10,10 @@ from fractions import Fraction
 
 from privql.kernel.cost import check_chargeable, check_delta
 from privql.ledger.errors import LedgerError
-from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord, fold
+from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
 from privql.ledger.schema import read, read_if, written, written_if
 from privql.ledger.store import now
+from privql.names import fold
 
 
 @dataclass(frozen=True, slots=True)

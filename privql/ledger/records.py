@@ -10,11 +10,6 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 
 
-def fold(name: str) -> str:
-    """Names compare ASCII-case-insensitively everywhere in the language: `Patient` must not be a fresh unit."""
-    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)
-
-
 @frozen
 class BudgetRow:
     """CREATE BUDGET name FOR UNIT unit EPSILON epsilon [DELTA delta] …"""

@@ -18,9 +18,10 @@ from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
+from privql.names import fold
 from privql.pipeline.policies import bindings, read_policy, stored_text
 from privql.policy.build import build_catalog
-from privql.policy.catalog import Catalog, Column, Table, fold
+from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
 
 

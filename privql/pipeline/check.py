@@ -16,11 +16,11 @@ from privql.check.query import checked
 from privql.check.scope import unknown_name
 from privql.check.typed import Context
 from privql.diagnostics import PrivQLError, Source, Span, refuse
+from privql.names import fold
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.program import plan
-from privql.policy.catalog import fold
 from privql.syntax import ast, parse_file, quote, unparse
 
 SHOWN = ("TABLES", "BUDGET", "RELEASES")

@@ -10,9 +10,9 @@ from privql.diagnostics import Diagnostic
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.ledger import BudgetState, Ledger
+from privql.names import fold
 from privql.pipeline.report import BudgetCost, StatementCheck, price
 from privql.plan.amounts import ZERO, Amount
-from privql.policy.catalog import fold
 
 
 @frozen

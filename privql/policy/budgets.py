@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
+from privql.names import fold
 from privql.policy.amounts import delta_amount, epsilon_amount
-from privql.policy.catalog import Budget, Grant, Table, fold
+from privql.policy.catalog import Budget, Grant, Table
 from privql.policy.findings import Findings
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from privql.diagnostics import Diagnostic, Source
 from privql.kernel.terms import Unit
+from privql.names import fold
 from privql.policy.budgets import check_pays, read_budget, read_grants
-from privql.policy.catalog import Budget, Catalog, Table, View, fold
+from privql.policy.catalog import Budget, Catalog, Table, View
 from privql.policy.findings import Findings
 from privql.policy.references import check_via, settle_references
 from privql.policy.tables import read_table, row_unit

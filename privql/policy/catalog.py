@@ -9,6 +9,7 @@ from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Unit
+from privql.names import fold
 from privql.syntax import ast
 
 
@@ -113,8 +114,3 @@ class Catalog:
     def unit(self, name: str) -> Unit | None:
         folded = fold(name)
         return next((unit for unit in self.units if fold(unit.name) == folded), None)
-
-
-def fold(name: str) -> str:
-    """Names compare ASCII-case-insensitively: `É` and `é` are two names."""
-    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)

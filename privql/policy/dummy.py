@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privql.kernel.scalars import Value, ValueType
-from privql.policy.catalog import Catalog, Column, Table, fold
+from privql.names import fold
+from privql.policy.catalog import Catalog, Column, Table
 
 if TYPE_CHECKING:
     import pandas

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from privql.diagnostics import Diagnostic, Fix, PrivQLError, Severity, Source, Span
-from privql.policy.catalog import Catalog, fold
+from privql.names import fold
+from privql.policy.catalog import Catalog
 from privql.syntax import ast, quote
 
 Read = TypeVar("Read")

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from privql.diagnostics import Span
 from privql.kernel.scalars import NULL
-from privql.policy.catalog import Column, Table, fold
+from privql.names import fold
+from privql.policy.catalog import Column, Table
 from privql.policy.findings import Findings, listing
 from privql.policy.tables import UNSETTLED
 from privql.syntax import ast

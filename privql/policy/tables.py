@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from privql.diagnostics import Span
 from privql.kernel.terms import Unit
+from privql.names import fold
 from privql.policy.amounts import row_count
-from privql.policy.catalog import Column, Table, fold
+from privql.policy.catalog import Column, Table
 from privql.policy.columns import read_column
 from privql.policy.findings import Findings, listing
 from privql.syntax import ast

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from privql.frozen import inside
-from privql.policy.catalog import Table, View, fold
+from privql.names import fold
+from privql.policy.catalog import Table, View
 from privql.policy.findings import Findings
 from privql.syntax import ast
 

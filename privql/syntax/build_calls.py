@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from privql.diagnostics import Span
 from privql.syntax.ast import Call, Expr, Frame, FrameEdge, Named, OrderItem, Star, Window
-from privql.syntax.build_parts import PRIVACY, Part, fold, privacy, split
+from privql.syntax.build_parts import PRIVACY, Part, gathered, privacy, split
 
 
 def plain_call(span: Span, name: str, *args: Expr) -> Call:
@@ -31,7 +31,7 @@ def named(span: Span, name: str, value: Expr) -> Named:
 def call(span: Span, name: str, *given: Any) -> Call:
     args, parts = split(given)
     own = [part for part in parts if part.field in PRIVACY]
-    said = fold(part for part in parts if part.field not in PRIVACY)
+    said = gathered(part for part in parts if part.field not in PRIVACY)
     return Call(
         name,
         tuple(args),
@@ -89,7 +89,7 @@ def over_name(span: Span, name: str) -> Part:
 
 
 def window(span: Span, *parts: Part) -> Window:
-    return Window(**fold(parts), span=span)
+    return Window(**gathered(parts), span=span)
 
 
 def window_base(span: Span, name: str) -> Part:

@@ -19,7 +19,7 @@ class Part(NamedTuple):
     words: str  # what the clause is called in a message
 
 
-def fold(parts: Iterable[Part], *, separable: bool = True) -> dict[str, Any]:
+def gathered(parts: Iterable[Part], *, separable: bool = True) -> dict[str, Any]:
     """The parts by field; one that is given twice is refused, and may be deleted if nothing holds it to the others."""
     found: dict[str, Any] = {}
     for part in parts:
@@ -51,7 +51,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
     """The clause that these parts say together."""
     if not parts:
         return None
-    given = fold(parts)
+    given = gathered(parts)
     spans = {part.field: part.span for part in parts}
     epsilon, delta = given.get("spend", (None, None))
     within, percent = given.get("within", (None, False))
@@ -89,7 +89,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
 
 
 def at_most(span: Span, *parts: Part) -> Part:
-    return Part("at_most", fold(parts, separable=False), span, "AT MOST")
+    return Part("at_most", gathered(parts, separable=False), span, "AT MOST")
 
 
 def most_rows(span: Span, amount: ast.Expr) -> Part:

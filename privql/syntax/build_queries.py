@@ -31,14 +31,14 @@ from privql.syntax.ast import (
     Values,
     Window,
 )
-from privql.syntax.build_parts import PRIVACY, Part, fold, privacy, split
+from privql.syntax.build_parts import PRIVACY, Part, gathered, privacy, split
 
 # ---------------------------------------------------------------- the whole
 
 
 def query(span: Span, *children: Any) -> Query:
     (body,), parts = split(children)
-    said = fold(parts)
+    said = gathered(parts)
     recursive, ctes = said.get("with", (False, ()))
     return Query(body, ctes, recursive, **said.get("tail", {}), span=span)
 
@@ -75,7 +75,7 @@ def value_row(span: Span, items: tuple[Expr, ...]) -> tuple[Expr, ...]:
 
 
 def tail(span: Span, *parts: Part) -> Part:
-    said = fold(part for part in parts if part.field not in PRIVACY)
+    said = gathered(part for part in parts if part.field not in PRIVACY)
     said["privacy"] = privacy([part for part in parts if part.field in PRIVACY])
     return Part("tail", said, span, "ORDER BY")
 
@@ -100,7 +100,7 @@ def offset(span: Span, count: Expr) -> Part:
 
 
 def select(span: Span, *parts: Part) -> Select:
-    said = fold(parts)
+    said = gathered(parts)
     group = said.get("group", ())
     return Select(
         said["items"],
@@ -139,7 +139,7 @@ def select_star(span: Span, star: Star) -> SelectItem:
 
 def star(span: Span, *given: Any) -> Star:
     qualifier, parts = split(given)
-    return Star(tuple(qualifier), **fold(parts), span=span)
+    return Star(tuple(qualifier), **gathered(parts), span=span)
 
 
 def exclude(span: Span, names: str | tuple[str, ...]) -> Part:

@@ -28,7 +28,7 @@ from privql.syntax.ast import (
     TableUnit,
     TypeName,
 )
-from privql.syntax.build_parts import Part, fold, folded, privacy, split
+from privql.syntax.build_parts import Part, folded, gathered, privacy, split
 
 # ---------------------------------------------------------------- an analyst's
 
@@ -92,7 +92,7 @@ def create_unit_change_one(span: Span, name: str) -> CreateUnit:
 def create_table(span: Span, visibility: str, name: str, *given: Any) -> CreateTable:
     columns, parts = split(given)
     keys = tuple(part.value for part in parts if part.field == "keys")
-    said = fold(part for part in parts if part.field not in ("keys", "at_most"))
+    said = gathered(part for part in parts if part.field not in ("keys", "at_most"))
     at_most = privacy([part for part in parts if part.field == "at_most"])
     private = visibility.upper() == "PRIVATE"
     sources, connection = said.get("source", ((), ()))
@@ -128,7 +128,7 @@ def connection(span: Span, path: tuple[str, ...]) -> Part:
 
 
 def column_definition(span: Span, name: str, type: TypeName, *parts: Part) -> ColumnDefinition:
-    said = fold(parts)
+    said = gathered(parts)
     unit, unit_alias = said.get("unit", (None, None))
     low, high = said.get("range", (None, None))
     return ColumnDefinition(
@@ -193,7 +193,7 @@ def visible(span: Span) -> Part:
 
 
 def create_budget(span: Span, name: str, unit: str, *parts: Part) -> CreateBudget:
-    said = fold(parts)
+    said = gathered(parts)
     if "epsilon" not in said:
         raise refuse(
             "PQL0108",

@@ -25,6 +25,7 @@ from privql.engines.interface import EngineError, Source
 from privql.functions.scalar import resolve_cast
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.terms import Scan
+from privql.names import fold
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,12 +42,8 @@ class Table:
         """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""
         if wanted in self.columns:
             return wanted
-        alike = [column for column in self.columns if _folded(column) == _folded(wanted)]
+        alike = [column for column in self.columns if fold(column) == fold(wanted)]
         return alike[0] if len(alike) == 1 else None
-
-
-def _folded(identifier: str) -> str:
-    return "".join(c.lower() if c.isascii() else c for c in identifier)
 
 
 def paths(source: Source) -> list[str]:
@@ -111,7 +108,7 @@ def _first_line(table: str, files: list[str], delimiter: str) -> _FirstLine:
         columns = next(csv.reader(io.StringIO(line), delimiter=delimiter), [])
         found.add(_FirstLine(tuple(columns), "\\r\\n" if line.endswith("\r\n") else "\\n"))
     first = found.pop()
-    if found or not first.columns or not all(first.columns) or len({*map(_folded, first.columns)}) < len(first.columns):
+    if found or not first.columns or not all(first.columns) or len({*map(fold, first.columns)}) < len(first.columns):
         raise EngineError("unreadable source", table)
     return first
 

@@ -1,0 +1,8 @@
+"""When two names are one."""
+
+from __future__ import annotations
+
+
+def fold(name: str) -> str:
+    """Names compare ASCII-case-insensitively: `Patient` is no fresh unit, `É` and `é` are two names."""
+    return name.lower() if name.isascii() else "".join(c.lower() if c.isascii() else c for c in name)
