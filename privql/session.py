@@ -42,10 +42,11 @@ class Session:
         analyst: str,
         frames: Mapping[str, object],
         dummy: bool,
+        version: int,
     ) -> None:
         self._ledger, self._catalog, self._analyst, self._dummy = ledger, catalog, analyst, dummy
         self._places = Places(catalog, base, frames, dummy, ledger)
-        self._version = ledger.policy().version
+        self._version = version
         self._settings = Settings()
 
     # ---- checking: no private row is read
@@ -273,17 +274,17 @@ def connect(
                 Span(0, 0),
                 help="run `privql policy apply POLICY --ledger LEDGER`, then connect to the ledger alone",
             )
-        opened, catalog, base = scratch(policy)
+        opened, catalog, base, version = scratch(policy)
     else:
         try:
             opened = Ledger.open(ledger if ledger is not None else "ledger.db")
-            catalog, source, base = catalog_from_ledger(opened)
+            catalog, source, base, version = catalog_from_ledger(opened)
         except LedgerError as problem:
             raise refuse("PQL0510", str(problem), Span(0, 0)) from None
         if data == "dummy":
             opened.close()
-            opened, catalog, base = scratch(source, base)
-    return Session(opened, catalog, base, who, frames or {}, data == "dummy")
+            opened, catalog, base, version = scratch(source, base)
+    return Session(opened, catalog, base, who, frames or {}, data == "dummy", version)
 
 
 def apply(

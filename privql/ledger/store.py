@@ -11,12 +11,12 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import Literal
+from urllib.parse import quote
 
 from privql.ledger.errors import LedgerError
 from privql.ledger.schema import APPLICATION_ID, TABLES, VERSION
@@ -94,6 +94,12 @@ class Store:
                 self._connection.close()
                 self._connection = None
 
+    def __del__(self) -> None:
+        """A ledger that nobody holds any more lets go of its file. Without the gate: the collector may hold it."""
+        connection = getattr(self, "_connection", None)
+        if connection is not None and self._pid == os.getpid():
+            connection.close()
+
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
         try:
@@ -154,7 +160,11 @@ class Store:
             raise LedgerError(f"`{self.path}` is a folder, not a ledger")
         if not create and not os.path.exists(self.path):
             raise LedgerError(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
-        uri = f"{Path(self.path).as_uri()}?mode={'rwc' if create else 'rw'}"
+        if create and not os.path.exists(self.path):
+            # answers and query texts are for its owner's eyes, until the owner opens it to others
+            with suppress(OSError):  # what is wrong is said when the file is opened
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        uri = f"file://{quote(os.fsencode(self.path))}?mode={'rwc' if create else 'rw'}"
         return sqlite3.connect(uri, timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True)
 
     def _recognise(self, connection: sqlite3.Connection) -> bool:

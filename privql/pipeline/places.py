@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from privql.post.run import PostProcessor
 
 
-def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -> tuple[Ledger, Catalog, Path]:
+def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -> tuple[Ledger, Catalog, Path, int]:
     """A ledger in memory that holds this policy, unverified until data is read."""
     if isinstance(policy, Source):
         source, folder = policy, base or Path.cwd()
@@ -35,8 +35,8 @@ def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -
         source, folder = read_policy(policy if isinstance(policy, str) else Path(policy))
     catalog = accepted(*build_catalog(source))
     ledger = Ledger.create(":memory:")
-    put_policy(ledger, catalog, source, folder)
-    return ledger, catalog, folder
+    version = put_policy(ledger, catalog, source, folder)
+    return ledger, catalog, folder, version
 
 
 class Places:
@@ -47,13 +47,18 @@ class Places:
         self._bound = bindings(catalog, base, frames)
         self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
         self._columns: dict[tuple[str, str], tuple[str | None, tuple[Value, ...] | None]] = {}
+        self._opened: dict[str, str | None] = {}  # what the engine found when it was opened
         self._engine: Engine | None = None
         self._post: PostProcessor | None = None
 
     def engine(self, tables: Sequence[str]) -> Engine:
         """The private tables. What a proof takes from the owner's word is held against the data first."""
+        found = {} if self._dummy else {name: fingerprint(rows) for name, rows in self._bound.items()}
+        if self._engine is not None and found != self._opened:  # columns are known by place, and types by look
+            self._engine.close()
+            self._engine = None
         if self._engine is None:
-            self._engine = self._dummies() if self._dummy else self._private()
+            self._engine, self._opened = self._dummies() if self._dummy else self._private(), found
         for name in tables:
             if not self._dummy:
                 self._hold(name, self._engine)

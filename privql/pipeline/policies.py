@@ -76,9 +76,10 @@ def stored_text(source: Source, base: Path) -> str:
     return _HEAD + json.dumps({"name": source.name, "folder": str(base)}) + "\n" + source.text
 
 
-def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path]:
-    """The policy in force, its text, and the folder that its paths start from."""
-    head, _, text = ledger.policy().text.partition("\n")
+def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path, int]:
+    """The policy in force, its text, the folder that its paths start from, and its version."""
+    record = ledger.policy()
+    head, _, text = record.text.partition("\n")
     kept = json.loads(head.removeprefix(_HEAD))
     source = Source(text, kept["name"])
-    return accepted(*build_catalog(source)), source, Path(kept["folder"])
+    return accepted(*build_catalog(source)), source, Path(kept["folder"]), record.version

@@ -135,7 +135,7 @@ def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
         )
     if clause.rows is None:
         return None
-    rows = known(clause.rows, env.params, "AT MOST")
+    rows = _whole(clause.rows, env)
     if rows.denominator != 1 or rows < 1:
         raise refuse(
             "PQL0308", "AT MOST needs a whole number of rows", clause.span, help="write AT MOST 20 ROWS PER UNIT"
@@ -185,3 +185,10 @@ def _block(block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amo
                 help="report this query: it was not run",
             )
     return BlockPlan(block, lowered, measurements, measured)
+
+
+def _whole(node: ast.Expr, env: Env) -> Fraction:
+    """A number of rows is no amount of budget: it has no upper limit."""
+    if isinstance(node, ast.Number) and node.text.isdigit():
+        return Fraction(int(node.text))
+    return known(node, env.params, "AT MOST")

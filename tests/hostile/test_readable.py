@@ -64,7 +64,7 @@ def test_files_that_move_under_a_query_give_no_answer(tmp_path: Path, monkeypatc
     privql.apply(tmp_path / "policy.pql", ledger=tmp_path / "ledger.db")
     with privql.connect(tmp_path / "ledger.db", analyst="alice") as session:
         held = places.fingerprint
-        told = iter([True])
+        told = iter([True, True])  # when the engine is opened, and when the key is held
         monkeypatch.setattr(places, "fingerprint", lambda rows: held(rows) if next(told, False) else "moved")
         with pytest.raises(PrivQLError) as failed:
             session.run(QUERY)

@@ -314,3 +314,13 @@ def test_a_fault_at_every_statement(
             assert made.verify() == ()
             made.close()
     assert at > 15
+
+
+def test_a_new_ledger_is_for_its_owners_eyes(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Ledger.create(tmp_path / "ledger.db") as ledger:
+            ledger.apply_policy("-- nothing yet", [], [], [])
+            assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
+    finally:
+        os.umask(before)

@@ -61,7 +61,7 @@ def test_a_kept_policy_is_in_force(folder: Path) -> None:
         assert state.budget.max_epsilon == Fraction(1, 2)
         assert state.grant is not None and state.grant.epsilon == state.left.epsilon == Fraction(1)
         assert ledger.budget_report("bob") == ()
-        catalog, source, base = catalog_from_ledger(ledger)
+        catalog, source, base, _ = catalog_from_ledger(ledger)
     assert (source.text, source.name, base) == (POLICY, "policy.pql", folder.resolve())
     assert catalog == build_catalog(source)[0] and catalog.table("visits") is not None
     assert bindings(catalog, base)["patients"].files == (str(folder.resolve() / "data" / "patients.csv"),)
@@ -201,7 +201,7 @@ def test_a_changed_file_is_told_from_the_verified_one(folder: Path) -> None:
     (folder / "policy.pql").write_text(POLICY.replace("visits.csv", "visits[1].csv"))
     apply_policy(folder / "policy.pql", folder / "ledger.db")
     with Ledger.open(folder / "ledger.db") as ledger:
-        catalog, _, base = catalog_from_ledger(ledger)
+        catalog, _, base, _ = catalog_from_ledger(ledger)
         bound = bindings(catalog, base)
         assert {name: ledger.verified(name) for name in bound} == {name: fingerprint(bound[name]) for name in bound}
         odd.write_text("visit_id,patient_id\n1,ana\n1,ana\n")
@@ -215,7 +215,7 @@ def test_a_scratch_ledger_and_a_strange_folder(tmp_path: Path) -> None:
     source, base = read_policy(folder / "policy.pql")
     with Ledger.create(":memory:") as ledger:
         assert put_policy(ledger, build_catalog(source)[0], source, base) == 1
-        _, again, place = catalog_from_ledger(ledger)
+        _, again, place, _ = catalog_from_ledger(ledger)
     assert (again.text, place) == (FRAMES, folder.resolve())
 
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from privql.engines.duckdb import session
 from privql.engines.duckdb.cells import cells
 from privql.engines.duckdb.emit import Statement, emit
 from privql.engines.duckdb.relations import Names, Rows
-from privql.engines.duckdb.sources import Table, described, paths, read_scan, table_of_files
+from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import Cells, EngineError, ErrorKind, Source
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Scan, Sums, Unit
@@ -129,7 +130,8 @@ class DuckDBEngine:
         return read_scan(scan, self._table(scan.table), names)
 
     def _read_all(self, scan: Scan) -> None:
-        rows = self._read(scan, Names())
+        table = self._table(scan.table)
+        rows = read_scan(scan, replace(table, relation=strictly(table.relation)), Names())
         # a count would be taken from the file's statistics, and read no value
         read = ", ".join(f"bit_xor(hash({column.spelled.sql}))" for column in rows.columns.values())
         self._connection.execute(f"SELECT {read} FROM ({rows.sql(read)})").fetchall()

@@ -30,6 +30,7 @@ from privql.names import fold
 if TYPE_CHECKING:
     import duckdb
 
+_LENIENT = "ignore_errors = true, strict_mode = false"
 _LONGEST_LINE = 2**24
 
 
@@ -83,13 +84,21 @@ def _format(files: list[str]) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
+def strictly(relation: str) -> str:
+    """The same source, which raises if a line of text does not fit: a stray quote takes all lines behind it along."""
+    return relation.replace(_LENIENT, "ignore_errors = false, strict_mode = true")
+
+
 def _csv(listing: str, first: _FirstLine, delimiter: str) -> str:
-    """Read in one fixed dialect, every field as text; a line that does not fit it is left out, and never raises."""
+    """Read in one fixed dialect, every field as text. A line that does not fit is left out: no query raises for it.
+
+    Which lines fit is not a question about each alone, so a file that has others is refused beforehand (`strictly`).
+    """
     types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in first.columns)
     return (
         f"read_csv({listing}, auto_detect = false, header = true, delim = '{delimiter}', quote = '\"', escape = '\"',"
         f" new_line = '{first.line_end}', columns = {{{types}}}, nullstr = '',"
-        f" ignore_errors = true, strict_mode = false, max_line_size = {_LONGEST_LINE})"
+        f" {_LENIENT}, max_line_size = {_LONGEST_LINE})"
     )
 
 
