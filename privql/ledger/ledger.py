@@ -23,6 +23,7 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
+from privql.ledger.schema import read
 from privql.ledger.store import Store
 from privql.names import fold
 
@@ -158,6 +159,12 @@ class Ledger:
                 for budget in policy.budgets.values()
                 if analyst is None or policy.may_use(budget.name, analyst)
             )
+
+    def losses(self) -> dict[str, Cost]:
+        """What each unit lost in all, under every name that a unit ever had."""
+        with self._store.transaction("DEFERRED") as db:
+            rows = db.execute("SELECT unit, epsilon, delta FROM total WHERE budget = '' AND analyst = '' ORDER BY unit")
+            return {unit: Cost(read(epsilon), read(delta)) for unit, epsilon, delta in rows.fetchall()}
 
     def spent(self, unit: str, budget: str | None = None, analyst: str | None = None) -> Cost:
         """What the unit lost: in all, in one budget, by one analyst, or by one analyst in one budget."""

@@ -16,6 +16,7 @@ from typing import Any
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
+from privql.kernel.cost import Cost
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
 from privql.names import fold
@@ -27,16 +28,24 @@ from privql.policy.findings import Findings, accepted
 
 @dataclass(frozen=True, slots=True)
 class AppliedPolicy:
-    """The version now in force, and what its owner may want to reconsider."""
+    """The version now in force, what its owner may want to reconsider, and what units have lost so far.
+
+    A unit or a budget of another name starts anew, so its owner is shown what stands under the old ones.
+    """
 
     version: int
     warnings: tuple[Diagnostic, ...]
+    lost: Mapping[str, Cost]
 
     def __str__(self) -> str:
-        return "\n\n".join([*map(str, self.warnings), f"version {self.version} of the policy is in force"])
+        out = [*map(str, self.warnings), f"version {self.version} of the policy is in force"]
+        if self.lost:
+            out[-1] += "\nlost so far: " + "; ".join(f"{unit} {cost}" for unit, cost in self.lost.items())
+        return "\n\n".join(out)
 
     def to_json(self) -> dict[str, Any]:
-        return {"version": self.version, "warnings": [warning.to_json() for warning in self.warnings]}
+        lost = {unit: {"epsilon": str(cost.epsilon), "delta": str(cost.delta)} for unit, cost in self.lost.items()}
+        return {"version": self.version, "warnings": [each.to_json() for each in self.warnings], "lost": lost}
 
 
 def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, object] | None = None) -> AppliedPolicy:
@@ -60,7 +69,7 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
             for table, told in files.items():
                 if told is not None:
                     opened.mark_verified(table, told)
-            return AppliedPolicy(version, tuple(found))
+            return AppliedPolicy(version, tuple(found), opened.losses())
     except LedgerError as problem:
         raise refuse("PQL0510", str(problem), NOWHERE) from None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+import privql
 from privql.diagnostics import Diagnostic, PrivQLError
 from privql.engines.duckdb import DuckDBEngine
 from privql.ledger import Ledger
@@ -231,3 +232,14 @@ def test_invented_rows_keep_the_policy(folder: Path) -> None:
         assert verify(catalog, engine, source, bound) == []
     finally:
         engine.close()
+
+
+def test_what_was_lost_is_shown_to_an_owner_who_renames(folder: Path) -> None:
+    first = apply_policy(folder / "policy.pql", folder / "l.db")
+    assert "lost" not in str(first)
+    with privql.connect(folder / "l.db", analyst="alice") as session:
+        session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
+    (folder / "policy.pql").write_text(POLICY.replace("patient;", "person;").replace("UNIT patient", "UNIT person"))
+    again = apply_policy(folder / "policy.pql", folder / "l.db")
+    assert str(again).endswith("version 2 of the policy is in force\nlost so far: patient ε = 0.5")
+    assert again.to_json()["lost"] == {"patient": {"epsilon": "1/2", "delta": "0"}}
