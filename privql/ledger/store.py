@@ -94,12 +94,6 @@ class Store:
                 self._connection.close()
                 self._connection = None
 
-    def __del__(self) -> None:
-        """A ledger that nobody holds any more lets go of its file. Without the gate: the collector may hold it."""
-        connection = getattr(self, "_connection", None)
-        if connection is not None and self._pid == os.getpid():
-            connection.close()
-
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
         try:
@@ -149,6 +143,8 @@ class Store:
             connection.close()
             raise
         self.ledger_id, self._connection = ledger_id, connection
+        # a ledger that nobody holds any more lets go of its file, and before the collector finds the connection
+        weakref.finalize(self, connection.close).atexit = False
         return connection
 
     def _open(self, create: bool) -> sqlite3.Connection:
