@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+HalfWords = NDArray[np.uint32]
 WordSource = Callable[[int], Words]
 
 
 def system_words(count: int) -> Words:
     """`count` independent words, uniform over all 64-bit values."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def half_words(count: int, source: WordSource) -> HalfWords:
+    """`count` independent values, uniform over all of 32 bits, two from each word of the source."""
+    return source((count + 1) // 2).view(np.uint32)[:count]

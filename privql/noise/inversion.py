@@ -1,13 +1,14 @@
 """Exact sampling from a law on the integers, by inversion of its certified distribution function.
 
-A uniform real U in [0, 1) is drawn 64 bits at a time, and the answer is the least k with U < F(k). The first word
-decides nearly always: a table holds floor(2^64 · F(k)), and a word that differs from every entry lies on a known side
-of every F(k). A word that equals an entry (a tie), or falls outside the table (the tail), draws further words and
-compares with certified bounds of F(k) until the order is proved; no probability is ever rounded.
+The answer is the least k with U < F(k), where U is uniform on [0, 1) and its bits are drawn as they are needed. The
+first b of them, 64 or 32 by the law, decide nearly always: a table holds floor(2^b · F(k)), and a start that differs
+from every entry lies on a known side of every F(k). One that equals an entry (a tie), or falls outside the table (the
+tail), draws further words and compares with certified bounds of F(k) until the order is proved; no probability is ever
+rounded.
 
 Bulk draws walk the table as an implicit tree: every draw makes the same `depth` steps, with no branch on its value.
 What does depend on the value: which cache lines are read; for calls below `BULK` draws, the branches inside numpy's
-searchsorted; and the extra words of a tie or a tail, rarer than 2^-50 a draw.
+searchsorted; and the extra words of a tie or a tail, rarer than 2^-50 a draw from 64 bits and 2^-22 from 32.
 """
 
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privql.kernel.enclosure import Bounds
-from privql.noise.entropy import Words, WordSource
+from privql.noise.entropy import HalfWords, Words, WordSource, half_words
 
+Starts = Words | HalfWords
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
 BULK = 512  # from here on the tree is faster than searchsorted
@@ -39,6 +41,10 @@ class Law(Protocol):
         """The table has 2^depth - 1 entries, F(first) and those that follow."""
 
     @property
+    def start_bits(self) -> int:
+        """How many bits of U are drawn at first, 64 or 32: as few as leave the tails and ties of the table rare."""
+
+    @property
     def bounded(self) -> bool:
         """Whether no outcome lies below `first` or beyond the last entry's successor."""
 
@@ -54,63 +60,64 @@ class Table:
     """A law ready to be drawn from: `floors` in order, the same as a tree, and each rank's greatest entry below."""
 
     law: Law
-    floors: Words
-    tree: Words
-    below: Words
+    floors: Starts
+    tree: Starts
+    below: Starts
 
     @classmethod
     def of(cls, law: Law) -> "Table":
         floors = certified_floors(law)
         size = 1 << law.depth
-        tree = np.zeros(size, dtype=np.uint64)
+        tree = np.zeros(size, dtype=floors.dtype)
         for level in range(law.depth):
             stride = size >> level
             tree[1 << level : 2 << level] = floors[stride // 2 - 1 :: stride]
-        return cls(law, floors, tree, np.concatenate([np.zeros(1, dtype=np.uint64), floors]))
+        return cls(law, floors, tree, np.concatenate([np.zeros(1, dtype=floors.dtype), floors]))
 
     def draw(self, count: int, source: WordSource) -> Integers:
-        words = source(count)
-        ranks = self._ranks(words)
-        doubtful = self.below.take(ranks) == words
+        starts = source(count) if self.law.start_bits == 64 else half_words(count, source)
+        ranks = self._ranks(starts)
+        doubtful = self.below.take(ranks, mode="clip") == starts
         if not self.law.bounded:
             doubtful |= (ranks == 0) | (ranks == self.floors.size)
-        outcomes: Integers = ranks + self.law.first
+        ranks += self.law.first
+        outcomes: Integers = ranks
         for index in np.flatnonzero(doubtful):
-            outcome = _decide(self.law, int(words[index]), int(outcomes[index]), source)
+            outcome = _decide(self.law, int(starts[index]), int(outcomes[index]), source)
             if abs(outcome) > FARTHEST:
                 outcomes = outcomes.astype(np.object_)
             outcomes[index] = outcome
         return outcomes
 
-    def _ranks(self, words: Words) -> NDArray[np.int64]:
-        """How many entries are at most each word."""
-        if words.size < BULK:
-            return self.floors.searchsorted(words, side="right")
-        node = np.ones(words.size, dtype=np.int64)
-        pivot = np.empty(words.size, dtype=np.uint64)
+    def _ranks(self, starts: Starts) -> NDArray[np.int64]:
+        """How many entries are at most each start."""
+        if starts.size < BULK:
+            return self.floors.searchsorted(starts, side="right")
+        node = np.ones(starts.size, dtype=np.int64)
+        pivot = np.empty_like(starts)
         for _ in range(self.law.depth):
             np.take(self.tree, node, out=pivot, mode="clip")  # the clip never acts: it spares a buffered copy
             node += node
-            node += pivot <= words
+            node += pivot <= starts
         node -= 1 << self.law.depth
         return node
 
 
-def certified_floors(law: Law) -> Words:
-    """floor(2^64 · F(k)) for every entry; precision doubles until no error reaches across a 64-bit boundary."""
+def certified_floors(law: Law) -> Starts:
+    """floor(2^b · F(k)) for every entry; precision doubles until no error reaches across a boundary of b bits."""
     bits = TABLE_BITS
     while True:
-        shift = bits - 64
+        shift = bits - law.start_bits
         bounds = list(law.entries(bits))
         # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits · F(k) is at most high - 1.
         if all(low >> shift == high - 1 >> shift for low, high in bounds):
-            return np.array([low >> shift for low, _ in bounds], dtype=np.uint64)
+            return np.array([low >> shift for low, _ in bounds], dtype=np.uint64 if law.start_bits == 64 else np.uint32)
         bits *= 2
 
 
-def _decide(law: Law, word: int, guess: int, source: WordSource) -> int:
-    """The least k with U < F(k), where U begins with `word`; further bits of U are drawn as they are needed."""
-    value, bits = word, 64
+def _decide(law: Law, start: int, guess: int, source: WordSource) -> int:
+    """The least k with U < F(k), where U begins with `start`; further bits of U are drawn as they are needed."""
+    value, bits = start, law.start_bits
 
     def reached(k: int) -> bool:
         """Whether U >= F(k)."""

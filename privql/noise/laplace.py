@@ -51,11 +51,13 @@ def _draw(tables: tuple[Table, ...], size: int, source: WordSource) -> Integers:
     if len(low_digits) > MOST_INT64_DIGITS:
         values = values.astype(np.object_)
     # Complementing by the mask turns a negative value into the geometric number -1-X, and back at the end.
-    mask = np.where(values < 0, -1, 0)
-    values = values ^ mask
+    mask = -(values < 0).astype(values.dtype)
+    values ^= mask
     for digit in low_digits:
-        values = (values << DIGIT_BITS) + digit.draw(size, source)
-    return values ^ mask
+        values <<= DIGIT_BITS
+        values += digit.draw(size, source)
+    values ^= mask
+    return values
 
 
 @lru_cache(maxsize=64)
@@ -76,6 +78,7 @@ class Top:
     step_scale: Fraction
 
     depth = TOP_DEPTH
+    start_bits = 64  # its tails hold most of what 32 bits would leave undecided
     first = -(1 << TOP_DEPTH - 1)
     bounded = False
 
@@ -113,6 +116,7 @@ class Digit:
     scale: Fraction
 
     depth = DIGIT_BITS
+    start_bits = 32  # it has no tail, and its 1,023 entries tie with one draw in four million
     first = 0
     bounded = True
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 EXACT = Context(prec=400, Emax=MAX_EMAX, Emin=MIN_EMIN, rounding=ROUND_FLOOR)
 TOP_WORD = 2**64 - 1
+MIDDLE = 0x8020_0000_8020_0000  # both halves lie far from every entry of a digit's table
 
 
 def decimal(x: Fraction) -> Decimal:

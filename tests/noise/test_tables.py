@@ -9,7 +9,7 @@ import pytest
 
 from privql.noise.inversion import BULK, certified_floors
 from privql.noise.laplace import Digit, Top, discrete_laplace
-from tests.noise.law import EXACT, TOP_WORD, Script, cdf, is_inverse, pmf, powers, scaled_floor
+from tests.noise.law import EXACT, MIDDLE, TOP_WORD, Script, cdf, is_inverse, pmf, powers, scaled_floor
 
 SMALL = [Fraction(1, 10**30), Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(10), Fraction(25)]
 
@@ -30,7 +30,7 @@ def test_table_is_the_running_sum_of_the_law(scale: Fraction) -> None:
 def test_digit_table_is_the_running_sum_of_its_law(scale: Fraction) -> None:
     sums = list(accumulate(powers(scale, 1024), EXACT.add))
     floors = certified_floors(Digit(scale)).tolist()
-    assert floors == [scaled_floor(EXACT.divide(part, sums[-1]), 64) for part in sums[:-1]]
+    assert floors == [scaled_floor(EXACT.divide(part, sums[-1]), 32) for part in sums[:-1]]
 
 
 @pytest.mark.parametrize("sharpen", [ROUND_FLOOR, ROUND_CEILING])
@@ -45,12 +45,17 @@ def test_an_entry_next_to_a_boundary_is_decided_by_more_precision(sharpen: str) 
 def test_digits_and_sign_put_together_give_the_law() -> None:
     """Every cell of the top table with every digit, each weighed by its words: zero is counted once."""
     scale = Fraction(700)
-    edges = [[0, *certified_floors(law).tolist(), 2**64] for law in (Top(scale, scale / 1024), Digit(scale))]
+    laws = Top(scale, scale / 1024), Digit(scale)
+    edges = [[0, *certified_floors(law).tolist(), 1 << law.start_bits] for law in laws]
     middles = [[(a + b) // 2 for a, b in pairwise(edge)] for edge in edges]
-    weights = [np.diff(np.array(edge, dtype=np.float64)) / 2.0**64 for edge in edges]
+    # A digit's entries are 32 bits long: its weights are taken from the law, which its table was held against above.
+    sums = [Decimal(0), *accumulate(powers(scale, 1024), EXACT.add)]
+    digit = np.array([float(EXACT.divide(b - a, sums[-1])) for a, b in pairwise(sums)])
+    weights = [np.diff(np.array(edges[0], dtype=np.float64)) / 2.0**64, digit]
+    halves = np.array(middles[1], dtype=np.uint32).view(np.uint64).tolist()
     found = {}
     for rank in np.flatnonzero(weights[0] > 1e-15).tolist():
-        words = [middles[0][rank]] * 1024 + middles[1]
+        words = [middles[0][rank]] * 1024 + halves
         values = discrete_laplace(scale, 1024, source=Script(words)).tolist()
         found |= dict(zip(values, weights[0][rank] * weights[1], strict=True))
     assert len(found) > 40 * 1024
@@ -91,7 +96,7 @@ def test_tie_is_broken_by_the_bits_that_follow(k: int, size: int) -> None:
 def test_tie_in_a_digit(digits: int) -> None:
     scale = Fraction(20 * 1024**digits)
     entry = int(certified_floors(Digit(scale))[500])
-    above = [TOP_WORD - 2**60, *[2**63] * (digits - 1)]  # a sign and digits without a tie
+    above = [TOP_WORD - 2**60, *[MIDDLE] * (digits - 1)]  # a sign and digits without a tie
     low = discrete_laplace(scale, 1, source=Script([*above, entry, 0]))[0]
     assert discrete_laplace(scale, 1, source=Script([*above, entry, TOP_WORD]))[0] == low + 1
     assert low > 0
@@ -110,7 +115,7 @@ def test_tail_goes_as_far_as_the_words_take_it(scale: Fraction, zeros: int) -> N
 
 def test_draw_too_far_for_int64_becomes_a_python_integer() -> None:
     scale = 25 * Fraction(2**50)  # the largest that is int64 by rule
-    rest = [2**63] * 5
+    rest = [MIDDLE] * 5
     assert discrete_laplace(scale, 1, source=Script([2**63, *rest])).dtype == np.int64
     # U < 2^-960 puts the top digit near -960·25·ln 2: that times 2^50 is beyond int64.
     far = discrete_laplace(scale, 1, source=Script([*[0] * 15, *rest, *rest]))
