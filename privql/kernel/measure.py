@@ -20,11 +20,10 @@ from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.rules import Stable, Unproved, reads
+from privql.kernel.rules import Stable, Unproved, reads, stepped
 from privql.kernel.terms import Balance, Contribution, Key, Steps, Sums, Tally, Total, Unit
 
 _RULE = object()
-_STEP_LIMIT = 2**62
 
 
 @frozen
@@ -106,7 +105,7 @@ def laplace(
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:
-        reads(key.value, input)
+        reads(key.value, input.columns)
         if not key.members or len(set(key.members)) != len(key.members):
             raise Unproved("the groups must be listed, each once")
     term = Sums(input.term, keys, contributions)
@@ -124,11 +123,9 @@ def laplace(
 
 def _well_formed(contribution: Contribution, input: Stable) -> None:
     if contribution.where is not None:
-        reads(contribution.where, input)
+        reads(contribution.where, input.columns)
     match contribution:
         case Total(steps=steps) | Balance(steps=steps):
-            reads(steps.value, input)
-            if steps.grid <= 0 or not -_STEP_LIMIT <= steps.low <= steps.high <= _STEP_LIMIT:
-                raise Unproved("steps must be clamped within ±2^62")
+            stepped(steps, input.columns)
         case Tally():
             pass

@@ -1,23 +1,57 @@
 """How far apart two neighbouring databases may leave a relation: one rule a term, each beside the sentence it proves.
 
 In the manner of an LCF prover, a `Stable` can only be made by the rule functions here: who holds one holds its proof.
-`rows` bounds how many rows one unit may own (None: no bound). All relations of this file are *unit-wise*: every row
-carries the unit it belongs to, and neighbours differ only in the rows of one unit (two under CHANGE ONE: one bag of
-rows leaves, another comes, in one unit's place).
+A relation is *unit-wise* (`owned`) if every row carries the unit it belongs to, and which rows a unit has depends on
+that unit's rows in the database and on public rows alone - none, if it has none there. Neighbours then differ only
+in the rows of one unit (two bags under CHANGE ONE: one leaves, another comes, in one unit's place). A relation that is
+no longer owned differs in at most as many rows as that unit had. `rows` bounds how many (None: no bound).
+
+`unique` lists sets of columns in which no two rows of one unit agree, NULLs aside. It bounds what a join can multiply.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
-from privql.kernel.scalars import Scalar, fields
-from privql.kernel.terms import Filter, KeepRows, Project, Relation, Scan, Unit
+from privql.kernel.scalars import Field, Scalar, fields
+from privql.kernel.terms import (
+    Combine,
+    Different,
+    Distinct,
+    Extreme,
+    Feature,
+    Filter,
+    Gather,
+    Join,
+    KeepRows,
+    Lookup,
+    Mark,
+    Neighbour,
+    Once,
+    Order,
+    Over,
+    Project,
+    Public,
+    Rank,
+    Relation,
+    Scan,
+    Steps,
+    Tally,
+    Total,
+    Unit,
+    Window,
+)
 
+STEP_LIMIT = 2**62  # 2^63 rows of that many steps fit 127 bits
 _RULE = object()
 
 
 class Unproved(Exception):
     """A term for which there is no rule. Never the fault of the data: it says that a plan is wrong."""
+
+
+Sets = frozenset[frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +60,8 @@ class Stable:
     unit: Unit
     rows: int | None
     columns: frozenset[str]
+    unique: Sets
+    owned: bool
     _by: object = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -36,38 +72,267 @@ class Stable:
 def scan(term: Scan) -> Stable:
     """Rows without a unit are dropped, so every row has one; adding or removing a unit changes only its own rows.
 
-    At most one row a unit when each row is its own unit, or when the unit is a key: the databases that the owner may
-    bind are those that pass that check, so neighbours are drawn from them alone.
+    At most one row a unit when each row is its own unit, or when the unit is a key. Along references a row has at most
+    one unit, because each step leads to at most one row. The databases that the owner may bind are those that
+    pass these checks, so neighbours are drawn from them alone.
     """
+    if term.via and (term.unit_column is None or term.key):
+        raise Unproved("along references there is a unit column, and it is no key")
     one = term.unit_column is None or term.key
-    return Stable(term, term.unit, 1 if one else None, frozenset(name for name, _ in term.columns), _RULE)
+    names = frozenset(name for name, _ in term.columns)
+    unique = frozenset(frozenset((name,)) for name in term.unique & names) | (_ONE if one else frozenset())
+    return Stable(term, term.unit, 1 if one else None, names, unique, True, _RULE)
+
+
+_ONE: Sets = frozenset((frozenset(),))  # no two rows agree in no columns: there is one row at most
 
 
 def keep_where(input: Stable, condition: Scalar) -> Stable:
     """A filter decides about a row from that row alone, so a unit's rows after it depend on its rows before it."""
-    reads(condition, input)
-    return Stable(Filter(input.term, condition), input.unit, input.rows, input.columns, _RULE)
+    reads(condition, input.columns)
+    return replace(input, term=Filter(input.term, condition))
 
 
 def compute(input: Stable, columns: tuple[tuple[str, Scalar], ...]) -> Stable:
     """Each row becomes one row, from itself alone, and keeps its unit."""
     for _, value in columns:
-        reads(value, input)
-    names = frozenset(name for name, _ in columns)
-    if len(names) != len(columns):
-        raise Unproved("two columns of one name")
-    return Stable(Project(input.term, columns), input.unit, input.rows, names, _RULE)
+        reads(value, input.columns)
+    names = _new(name for name, _ in columns)
+    copies: dict[str, str] = {}
+    for name, value in columns:
+        if isinstance(value, Field):
+            copies.setdefault(value.name, name)
+    unique = frozenset(frozenset(copies[name] for name in key) for key in input.unique if key <= copies.keys())
+    return replace(input, term=Project(input.term, columns), columns=names, unique=unique)
 
 
-def keep_rows(input: Stable, limit: int) -> Stable:
+def keep_rows(input: Stable, limit: int, order: tuple[Order, ...] = ()) -> Stable:
     """Which of a unit's rows stay is a function of that unit's rows (and a secret, fixed salt); at most `limit` do."""
+    _owned(input)
     if limit < 1:
         raise Unproved("a unit keeps at least one row")
+    _ordered(order, input)
     rows = limit if input.rows is None else min(limit, input.rows)
-    return Stable(KeepRows(input.term, limit), input.unit, rows, input.columns, _RULE)
+    unique = input.unique | (_ONE if rows == 1 else frozenset())
+    return replace(input, term=KeepRows(input.term, limit, order), rows=rows, unique=unique)
 
 
-def reads(value: Scalar, input: Stable) -> None:
+def lookup(
+    input: Stable,
+    public: Public,
+    on: tuple[tuple[Scalar, str], ...],
+    where: Scalar | None,
+    most: int | None,
+    outer: bool,
+) -> Stable:
+    """The public rows are the same for both neighbours, so what a row becomes depends on that row alone; and it becomes
+    at most `most` rows, because of the public rows that agree in the columns of `on` no more take part."""
+    _owned(input)
+    named = _named(public)
+    for value, column in on:
+        reads(value, input.columns)
+        if column not in named:
+            raise Unproved("a public relation has no such column")
+    columns = _apart(input.columns, named)
+    if where is not None:
+        reads(where, columns)
+    if most is not None and most < 1:
+        raise Unproved("some public row may take part")
+    rows = None if input.rows is None or most is None else input.rows * most
+    term = Lookup(input.term, public, on, where, most, outer)
+    return replace(input, term=term, rows=rows, columns=columns, unique=input.unique if most == 1 else frozenset())
+
+
+def join(left: Stable, right: Stable, term: Join) -> Stable:
+    """Rows meet rows of their own unit alone, so a unit's rows after it depend on its rows on both sides.
+
+    A row meets at most one row of a side that is unique in columns that must equal its values; else, all that the
+    unit has there. LEFT and FULL add a row for each that meets none: where a of l rows meet b of r, there are at most
+    ab + (l-a) + (r-b), and that is greatest where all meet or none does.
+    """
+    _owned(left, right)
+    if left.unit != right.unit or term.left != left.term or term.right != right.term:
+        raise Unproved("a join relates rows of one unit")
+    for ours, theirs in term.on:
+        reads(ours, left.columns)
+        reads(theirs, right.columns)
+    columns = _apart(left.columns, right.columns)
+    if term.where is not None:
+        reads(term.where, columns)
+    one_right = _unique_in(right, (theirs for _, theirs in term.on))
+    one_left = _unique_in(left, (ours for ours, _ in term.on))
+    most = _least(_times(left.rows, 1 if one_right else right.rows), _times(right.rows, 1) if one_left else None)
+    match term.kind:
+        case "INNER":
+            rows = most
+        case "LEFT":
+            rows = left.rows if one_right else _plus(most, left.rows) if one_left else most
+        case "FULL":
+            rows = _plus(left.rows, right.rows)
+            if not (one_left or one_right):
+                rows = _most(rows, _times(left.rows, right.rows))
+    unique: Sets = frozenset()
+    if term.kind != "FULL":
+        unique |= left.unique if one_right else frozenset()
+        unique |= right.unique if one_left and term.kind == "INNER" else frozenset()
+    return Stable(term, left.unit, rows, columns, unique, True, _RULE)
+
+
+def mark(input: Stable, among: Stable | Public, term: Mark) -> Stable:
+    """Each row stays as it is; whether it meets another depends on it, and on rows of its own unit or public ones."""
+    _owned(input)
+    if isinstance(among, Stable):
+        _owned(among)
+        if among.unit != input.unit or term.among != among.term:
+            raise Unproved("a row is marked by rows of its own unit")
+        theirs = among.columns
+    else:
+        theirs = _named(among)
+        if term.among != among:
+            raise Unproved("a row is marked by the public rows given")
+    if term.input != input.term:
+        raise Unproved("a row is marked where it stands")
+    for own, other in term.on:
+        reads(own, input.columns)
+        reads(other, theirs)
+    both = _apart(input.columns, theirs)
+    if term.where is not None:
+        reads(term.where, both)
+    return replace(input, term=term, columns=_apart(input.columns, {term.column}))
+
+
+def gather(input: Stable, keys: tuple[tuple[str, Scalar], ...], features: tuple[tuple[str, Feature], ...]) -> Stable:
+    """A unit's groups are made of its own rows: each of at least one, so there are no more groups than rows."""
+    _owned(input)
+    for _, value in keys:
+        reads(value, input.columns)
+    for _, feature in features:
+        _feature(feature, input)
+    names = _new(name for name, _ in (*keys, *features))
+    own = frozenset(name for name, _ in keys)
+    term = Gather(input.term, keys, features)
+    return Stable(term, input.unit, input.rows if keys else 1, names, frozenset((own,)), True, _RULE)
+
+
+def distinct(input: Stable) -> Stable:
+    """Which rows a unit has without repetition depends on the rows it has."""
+    _owned(input)
+    return replace(input, term=Distinct(input.term), unique=input.unique | {input.columns})
+
+
+def combine(left: Stable, right: Stable, term: Combine) -> Stable:
+    """A set operation within each unit: a union has the rows of both at most, the others no more than one side."""
+    _owned(left, right)
+    if left.unit != right.unit or term.left != left.term or term.right != right.term:
+        raise Unproved("a set operation combines rows of one unit")
+    names = _new(name for name, _, _ in term.columns)
+    ours, theirs = ({pair[at] for pair in term.columns} for at in (1, 2))
+    if not ours <= left.columns or not theirs <= right.columns:
+        raise Unproved("a set operation names columns that a side does not have")
+    match term.op:
+        case "UNION":
+            rows = _plus(left.rows, right.rows)
+        case "INTERSECT":
+            rows = _least(left.rows, right.rows)
+        case "EXCEPT":
+            rows = left.rows
+    unique: Sets = frozenset() if term.all else frozenset((names,))
+    return Stable(term, left.unit, rows, names, unique, True, _RULE)
+
+
+def window(input: Stable, term: Window) -> Stable:
+    """Each row stays, and learns something of the rows of its own unit."""
+    _owned(input)
+    if term.input != input.term:
+        raise Unproved("a window is over the rows given")
+    _ordered(term.order, input)
+    for value in term.partition:
+        reads(value, input.columns)
+    for _, call in term.calls:
+        match call:
+            case Rank():
+                pass
+            case Neighbour(value=value, default=default):
+                reads(value, input.columns)
+                reads(default, input.columns)
+            case Over(feature=feature):
+                _feature(feature, input)
+    return replace(input, term=term, columns=_apart(input.columns, _new(name for name, _ in term.calls)))
+
+
+def once(input: Stable) -> Stable:
+    """A row is there if any unit has it, so one unit's rows add or take away as many at most."""
+    _owned(input)
+    return replace(input, term=Once(input.term), unique=frozenset(), owned=False)
+
+
+def reads(value: Scalar, columns: frozenset[str]) -> None:
     """A row function may read the columns of its row and nothing else."""
-    if not fields(value) <= input.columns:
+    if not fields(value) <= columns:
         raise Unproved("a row function reads a column that its relation does not have")
+
+
+def stepped(steps: Steps, columns: frozenset[str]) -> None:
+    reads(steps.value, columns)
+    if steps.grid <= 0 or not -STEP_LIMIT <= steps.low <= steps.high <= STEP_LIMIT:
+        raise Unproved("steps must be clamped within ±2^62")
+
+
+def _feature(feature: Feature, input: Stable) -> None:
+    if feature.where is not None:
+        reads(feature.where, input.columns)
+    match feature:
+        case Total(steps=steps):
+            stepped(steps, input.columns)
+        case Extreme(value=value) | Different(value=value):
+            reads(value, input.columns)
+        case Tally():
+            pass
+
+
+def _ordered(order: tuple[Order, ...], input: Stable) -> None:
+    for each in order:
+        reads(each.value, input.columns)
+
+
+def _owned(*inputs: Stable) -> None:
+    if not all(input.owned for input in inputs):
+        raise Unproved("these rows are nobody's any more, and can only be filtered, computed with and summed")
+
+
+def _named(public: Public) -> frozenset[str]:
+    return _new(name for name, _ in public.columns)
+
+
+def _new(names: Iterable[str]) -> frozenset[str]:
+    listed = tuple(names)
+    if len(set(listed)) != len(listed):
+        raise Unproved("two columns of one name")
+    return frozenset(listed)
+
+
+def _apart(one: frozenset[str], other: frozenset[str] | set[str]) -> frozenset[str]:
+    if one & other:
+        raise Unproved("two columns of one name")
+    return one | other
+
+
+def _unique_in(side: Stable, values: Iterable[Scalar]) -> bool:
+    named = {value.name for value in values if isinstance(value, Field)}
+    return any(key <= named for key in side.unique)
+
+
+def _times(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one * other
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)

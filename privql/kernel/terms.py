@@ -1,15 +1,17 @@
 """The small relational algebra in which every plan is written, and which the engines run exactly.
 
-A relation term computes rows, each with its unit; `Sums` is the one thing that may be measured: integer sums
-per group. Every bound that the privacy argument needs is an operation here - steps clamped to [low, high], keys
-kept from a list, rows kept per unit - never a belief about the data. `rules` says what each relation is stable in,
-`measure` what a noisy `Sums` costs.
+A relation term computes rows, each with its unit; `Public` rows belong to nobody and may meet them. What relates rows
+to each other - a join, a group, a rank - relates rows of one unit alone. `Sums` is the one thing that may be measured:
+integer sums per group. Every bound that the privacy argument needs is an operation here - steps clamped to [low,
+high], keys kept from a list, rows kept per unit - never a belief about the data. `rules` says what each relation is
+stable in, `measure` what a noisy `Sums` costs.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import prod
+from typing import Literal
 
 from privql.frozen import frozen
 from privql.kernel.scalars import Scalar, Value, ValueType
@@ -24,17 +26,38 @@ class Unit:
 
 
 @frozen
+class Link:
+    """A step along a reference: the row of `table` whose `key` equals `column` of the row before."""
+
+    column: str
+    table: str
+    key: tuple[str, ValueType]
+
+
+@frozen
 class Scan:
     """The rows of a private table: the named columns, read as the types given (what cannot be read is NULL).
 
-    `unit_column` None makes each row its own unit; else rows whose unit is NULL are dropped. `key`: the owner
-    binds only data in which no unit has two rows.
+    `unit_column` None makes each row its own unit; else rows whose unit is NULL are dropped. Along `via` the unit
+    column is one of the last table reached, and rows whose chain breaks off are dropped. By the owner's word, which is
+    held against the data: no unit has two rows (`key`), no two rows agree in one of the `unique` columns, NULLs aside,
+    and no two rows of a linked table in its key.
     """
 
     table: str
     unit: Unit
     unit_column: tuple[str, ValueType] | None
     key: bool
+    columns: tuple[tuple[str, ValueType], ...]
+    via: tuple[Link, ...] = ()
+    unique: frozenset[str] = frozenset()
+
+
+@frozen
+class Public:
+    """Rows that anybody may know, of a public table or of answers already released: handed to the engine by name."""
+
+    name: str
     columns: tuple[tuple[str, ValueType], ...]
 
 
@@ -55,14 +78,152 @@ class Project:
 
 
 @frozen
+class Order:
+    value: Scalar
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@frozen
 class KeepRows:
-    """At most `limit` rows of each unit, chosen by a keyed hash of the row's content (of all its columns)."""
+    """At most `limit` rows of each unit: the first in the order given, and where it leaves a choice, or says
+    nothing, by a keyed hash of the row's content (of all its columns)."""
 
     input: Relation
     limit: int
+    order: tuple[Order, ...] = ()
 
 
-Relation = Scan | Filter | Project | KeepRows
+@frozen
+class Lookup:
+    """Each row beside public ones whose columns equal its values (`on`), and for which `where` is TRUE.
+
+    Of the public rows that agree in these columns no more than `most` take part, the first by a hash of their content
+    (None: all). `outer` keeps a row that meets none, with NULLs beside it.
+    """
+
+    input: Relation
+    public: Public
+    on: tuple[tuple[Scalar, str], ...]
+    where: Scalar | None
+    most: int | None
+    outer: bool = False
+
+
+@frozen
+class Join:
+    """Rows of one unit beside each other, where the values of each pair in `on` are equal and `where` is TRUE.
+
+    LEFT and FULL keep the rows that meet none, with NULLs beside them.
+    """
+
+    kind: Literal["INNER", "LEFT", "FULL"]
+    left: Relation
+    right: Relation
+    on: tuple[tuple[Scalar, Scalar], ...] = ()
+    where: Scalar | None = None
+
+
+@frozen
+class Mark:
+    """One more column: whether a row meets any of `among` - of its own unit, unless they are public - as in `Join`."""
+
+    input: Relation
+    column: str
+    among: Relation | Public
+    on: tuple[tuple[Scalar, Scalar], ...] = ()
+    where: Scalar | None = None
+
+
+@frozen
+class Extreme:
+    """The greatest or least value that is not NULL, of rows for which `where` is TRUE; of two zeros the positive."""
+
+    value: Scalar
+    greatest: bool
+    where: Scalar | None = None
+
+
+@frozen
+class Different:
+    """How many different values there are that are not NULL."""
+
+    value: Scalar
+    where: Scalar | None = None
+
+
+@frozen
+class Gather:
+    """One row for each unit and each combination of the keys among its rows, NULL being a value like others.
+
+    The columns are the keys, then the features. A `Total` is in steps, 0 of nothing, and stays within ±2^62.
+    """
+
+    input: Relation
+    keys: tuple[tuple[str, Scalar], ...]
+    features: tuple[tuple[str, Feature], ...]
+
+
+@frozen
+class Distinct:
+    """Of rows of one unit that are the same, one."""
+
+    input: Relation
+
+
+@frozen
+class Combine:
+    """Set operations within each unit. `columns`: a name, and what it is of the left and of the right side."""
+
+    op: Literal["UNION", "INTERSECT", "EXCEPT"]
+    all: bool
+    left: Relation
+    right: Relation
+    columns: tuple[tuple[str, str, str], ...]
+
+
+@frozen
+class Rank:
+    """A row's place among those of its partition. Where the order leaves a choice, ROW_NUMBER goes by a keyed hash."""
+
+    kind: Literal["ROW_NUMBER", "RANK", "DENSE_RANK"]
+
+
+@frozen
+class Neighbour:
+    """A value of the row so many places before (or, negative, after) in ROW_NUMBER's order; else the default."""
+
+    value: Scalar
+    before: int
+    default: Scalar
+
+
+@frozen
+class Over:
+    """A feature of the whole partition or, `running`, of the rows up to this one and those that tie with it."""
+
+    feature: Feature
+    running: bool
+
+
+@frozen
+class Window:
+    """All columns, and one more for each call, over the rows of one unit that agree in the partition's values."""
+
+    input: Relation
+    partition: tuple[Scalar, ...]
+    order: tuple[Order, ...]
+    calls: tuple[tuple[str, Rank | Neighbour | Over], ...]
+
+
+@frozen
+class Once:
+    """The different rows there are, whoever has them, each once and no longer anybody's."""
+
+    input: Relation
+
+
+Relation = Scan | Filter | Project | KeepRows | Lookup | Join | Mark | Gather | Distinct | Combine | Window | Once
 
 
 @frozen
@@ -112,6 +273,7 @@ class Balance:
 
 
 Contribution = Tally | Total | Balance
+Feature = Tally | Total | Extreme | Different
 
 
 def cells(contribution: Contribution) -> int:
