@@ -1,0 +1,77 @@
+"""Rows in groups and in order: by values, and where those leave a choice, by a keyed hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import md5
+
+from privql.functions.scalar import evaluate, evaluate_term
+from privql.kernel.scalars import TEXT, Scalar, Value, ValueType
+from privql.kernel.terms import Neighbour, Order, Over, Rank, Relation
+from tests.reference.columns import types, unit_type
+from tests.reference.values import Holder, Row, gathered, one_zero
+
+
+def grouped(given: Iterable[Row], values: Iterable[Scalar]) -> dict[tuple[Value, ...], list[Row]]:
+    listed, out = list(values), dict[tuple[Value, ...], list[Row]]()
+    for row in given:
+        out.setdefault(tuple(one_zero(evaluate_term(value, row)) for value in listed), []).append(row)
+    return out
+
+
+def in_order(given: Iterable[Row], order: tuple[Order, ...], hashed: Callable[[Row], int]) -> list[Row]:
+    """By the order or, where it leaves a choice, by the hash. Sorts are stable, so the last comes first."""
+    out = sorted(given, key=hashed)
+    for each in reversed(order):
+        nulls = [row for row in out if evaluate_term(each.value, row) is None]
+        others = [row for row in out if evaluate_term(each.value, row) is not None]
+        others.sort(key=lambda row: evaluate_term(each.value, row), reverse=each.descending)  # type: ignore[arg-type, return-value]
+        out = nulls + others if each.nulls_first else others + nulls
+    return out
+
+
+def hash_of(input: Relation, unit: Holder, salt: bytes) -> Callable[[Row], int]:
+    """Of a row that a unit has: a row that is its own unit has no name, and is hashed without one."""
+    of = unit_type(input)
+    name = "" if of is None or isinstance(unit, tuple) else _part(unit, of)
+    return hash_by(types(input), f"{salt.hex()}:{name}")
+
+
+def hash_by(of: Mapping[str, ValueType], prefix: str) -> Callable[[Row], int]:
+    def hashed(row: Row) -> int:
+        content = prefix + "".join(_part(row[c], of[c]) for c in of)
+        return int.from_bytes(md5(content.encode()).digest(), "little")
+
+    return hashed
+
+
+def _part(value: Value, type: ValueType) -> str:
+    if value is None:
+        return "n:" if type.kind == "TEXT" else "n;"
+    match type.kind:
+        case "TEXT":
+            return f"{len(str(value))}:{value}"
+        case "FLOAT":
+            return f"{value + 0.0!r};"  # type: ignore[operator]
+        case "DATE" | "TIMESTAMP":
+            return f"{value};"
+        case _:
+            return f"{evaluate('cast', (type,), TEXT, (value,))};"
+
+
+def called(call: Rank | Neighbour | Over, part: list[Row], at: int, order: tuple[Order, ...]) -> Value:
+    """For the row at this place of its partition, which is in order."""
+    places = [tuple(evaluate_term(each.value, row) for each in order) for row in part]
+    match call:
+        case Rank(kind="ROW_NUMBER"):
+            return at + 1
+        case Rank(kind="RANK"):
+            return places.index(places[at]) + 1
+        case Rank():
+            return len(set(places[: at + 1]))
+        case Neighbour(value=value, before=before, default=default):
+            there = at - before
+            return evaluate_term(value, part[there]) if 0 <= there < len(part) else evaluate_term(default, part[at])
+        case Over(feature=feature, running=running):
+            last = max(i for i, place in enumerate(places) if place == places[at])
+            return gathered(feature, part[: last + 1] if running else part)
