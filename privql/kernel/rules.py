@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from privql.kernel.scalars import Field, Scalar, fields
+from privql.kernel.scalars import Field, Scalar, ValueType, fields
 from privql.kernel.terms import (
     Combine,
     Different,
@@ -58,6 +58,7 @@ Sets = frozenset[frozenset[str]]
 class Stable:
     term: Relation
     unit: Unit
+    unit_type: ValueType | None  # of the values that name units; None: each row is its own
     rows: int | None
     columns: frozenset[str]
     unique: Sets
@@ -81,7 +82,8 @@ def scan(term: Scan) -> Stable:
     one = term.unit_column is None or term.key
     names = frozenset(name for name, _ in term.columns)
     unique = frozenset(frozenset((name,)) for name in term.unique & names) | (_ONE if one else frozenset())
-    return Stable(term, term.unit, 1 if one else None, names, unique, True, _RULE)
+    of = None if term.unit_column is None else term.unit_column[1]
+    return Stable(term, term.unit, of, 1 if one else None, names, unique, True, _RULE)
 
 
 _ONE: Sets = frozenset((frozenset(),))  # no two rows agree in no columns: there is one row at most
@@ -133,6 +135,8 @@ def lookup(
         reads(value, input.columns)
         if column not in named:
             raise Unproved("a public relation has no such column")
+        if value.type != dict(public.columns)[column]:
+            raise Unproved("public rows that differ in a column could be equal as another type")
     columns = _apart(input.columns, named)
     if where is not None:
         reads(where, columns)
@@ -146,21 +150,23 @@ def lookup(
 def join(left: Stable, right: Stable, term: Join) -> Stable:
     """Rows meet rows of their own unit alone, so a unit's rows after it depend on its rows on both sides.
 
-    A row meets at most one row of a side that is unique in columns that must equal its values; else, all that the
-    unit has there. LEFT and FULL add a row for each that meets none: where a of l rows meet b of r, there are at most
-    ab + (l-a) + (r-b), and that is greatest where all meet or none does.
+    A row meets at most one row of a side that is unique in columns that must equal its values - of the same type, for
+    as FLOAT two integers may be one; else, all that the unit has there. LEFT and FULL add a row for each that meets
+    none: where a of l rows meet b of r, there are at most ab + (l-a) + (r-b), and that is greatest where all meet or
+    none does.
     """
-    _owned(left, right)
-    if left.unit != right.unit or term.left != left.term or term.right != right.term:
-        raise Unproved("a join relates rows of one unit")
+    _one_unit(left, right)
+    if term.left != left.term or term.right != right.term:
+        raise Unproved("a join relates the rows given")
     for ours, theirs in term.on:
         reads(ours, left.columns)
         reads(theirs, right.columns)
     columns = _apart(left.columns, right.columns)
     if term.where is not None:
         reads(term.where, columns)
-    one_right = _unique_in(right, (theirs for _, theirs in term.on))
-    one_left = _unique_in(left, (ours for ours, _ in term.on))
+    exact = [(ours, theirs) for ours, theirs in term.on if ours.type == theirs.type]
+    one_right = _unique_in(right, (theirs for _, theirs in exact))
+    one_left = _unique_in(left, (ours for ours, _ in exact))
     most = _least(_times(left.rows, 1 if one_right else right.rows), _times(right.rows, 1) if one_left else None)
     match term.kind:
         case "INNER":
@@ -175,16 +181,16 @@ def join(left: Stable, right: Stable, term: Join) -> Stable:
     if term.kind != "FULL":
         unique |= left.unique if one_right else frozenset()
         unique |= right.unique if one_left and term.kind == "INNER" else frozenset()
-    return Stable(term, left.unit, rows, columns, unique, True, _RULE)
+    return Stable(term, left.unit, left.unit_type, rows, columns, unique, True, _RULE)
 
 
 def mark(input: Stable, among: Stable | Public, term: Mark) -> Stable:
     """Each row stays as it is; whether it meets another depends on it, and on rows of its own unit or public ones."""
     _owned(input)
     if isinstance(among, Stable):
-        _owned(among)
-        if among.unit != input.unit or term.among != among.term:
-            raise Unproved("a row is marked by rows of its own unit")
+        _one_unit(input, among)
+        if term.among != among.term:
+            raise Unproved("a row is marked by the rows given")
         theirs = among.columns
     else:
         theirs = _named(among)
@@ -211,7 +217,8 @@ def gather(input: Stable, keys: tuple[tuple[str, Scalar], ...], features: tuple[
     names = _new(name for name, _ in (*keys, *features))
     own = frozenset(name for name, _ in keys)
     term = Gather(input.term, keys, features)
-    return Stable(term, input.unit, input.rows if keys else 1, names, frozenset((own,)), True, _RULE)
+    rows = input.rows if keys else 1
+    return Stable(term, input.unit, input.unit_type, rows, names, frozenset((own,)), True, _RULE)
 
 
 def distinct(input: Stable) -> Stable:
@@ -222,9 +229,9 @@ def distinct(input: Stable) -> Stable:
 
 def combine(left: Stable, right: Stable, term: Combine) -> Stable:
     """A set operation within each unit: a union has the rows of both at most, the others no more than one side."""
-    _owned(left, right)
-    if left.unit != right.unit or term.left != left.term or term.right != right.term:
-        raise Unproved("a set operation combines rows of one unit")
+    _one_unit(left, right)
+    if term.left != left.term or term.right != right.term:
+        raise Unproved("a set operation combines the rows given")
     names = _new(name for name, _, _ in term.columns)
     ours, theirs = ({pair[at] for pair in term.columns} for at in (1, 2))
     if not ours <= left.columns or not theirs <= right.columns:
@@ -237,7 +244,7 @@ def combine(left: Stable, right: Stable, term: Combine) -> Stable:
         case "EXCEPT":
             rows = left.rows
     unique: Sets = frozenset() if term.all else frozenset((names,))
-    return Stable(term, left.unit, rows, names, unique, True, _RULE)
+    return Stable(term, left.unit, left.unit_type, rows, names, unique, True, _RULE)
 
 
 def window(input: Stable, term: Window) -> Stable:
@@ -298,6 +305,13 @@ def _ordered(order: tuple[Order, ...], input: Stable) -> None:
 def _owned(*inputs: Stable) -> None:
     if not all(input.owned for input in inputs):
         raise Unproved("these rows are nobody's any more, and can only be filtered, computed with and summed")
+
+
+def _one_unit(one: Stable, other: Stable) -> None:
+    """A unit is known by its value; of two types an engine would make one, and of '1' and '01' the same number."""
+    _owned(one, other)
+    if one.unit != other.unit or one.unit_type != other.unit_type:
+        raise Unproved("only rows of one unit may be related, named by values of one type")
 
 
 def _named(public: Public) -> frozenset[str]:
