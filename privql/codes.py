@@ -50,6 +50,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0409": "there is nothing to pay for",
     "PQL0410": "a function gives another answer each time",
     "PQL0411": "this accuracy cannot be promised",
+    "PQL0412": "private rows meet rows that are not their unit's",
     "PQL0413": "the statement is the owner's",
     "PQL0501": "nothing says what the query may spend",
     "PQL0502": "the budget cannot pay for this",

@@ -223,7 +223,8 @@ class _Releases(Mapping[str, ReleaseSchema]):
         from privql.finish.result import Release
 
         release = Release.from_bytes(self.stored(name).answer)
-        return ReleaseSchema(self._names[name], tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns))
+        columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
+        return ReleaseSchema(self._names[name], columns, release.table.alike)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -8,7 +8,9 @@ from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import renamed
 from privql.check.exact import exact, grouping
+from privql.check.features import feature
 from privql.check.measured import measured
+from privql.check.moments import UNIT_FIRST, unit
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
@@ -19,18 +21,15 @@ from privql.functions.aggregate.public import (
     AGGREGATES,
     WINDOWS,
 )
-from privql.functions.scalar import all_functions, by_sql_name, constant_args
+from privql.functions.scalar import all_functions, by_sql_name, constant_args, given
 from privql.syntax import ast, unparse
 
 # what other dialects call it
 _SPELLED = {
-    **{
-        part: f"`EXTRACT({part.upper()} FROM x)`"
-        for part in ("year", "quarter", "month", "week", "day", "hour", "minute")
-    },
+    **dict.fromkeys(("dayofweek", "weekday"), "`ISODOW(x)`, where Monday is 1, or `DOW(x)`, where Sunday is 0"),
     **dict.fromkeys(("ifnull", "nvl", "isnull"), "`COALESCE(x, y)`"),
-    **dict.fromkeys(("datediff", "date_diff"), "`a - b`: the days between two dates"),
-    **dict.fromkeys(("dateadd", "date_add"), "`d + 7`, or `d + INTERVAL '1' MONTH`"),
+    "age": "`DATESUB('year', a, b)`: the whole years from a to b",
+    "dateadd": "`d + 7`, or `d + INTERVAL '1' MONTH`",
     **dict.fromkeys(("iif", "decode"), "`CASE WHEN … THEN … ELSE … END`"),
     "len": "`LENGTH(x)`",
 }
@@ -66,19 +65,23 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0305", f"`{node.name}` is not an aggregate", node.span, help="leave out what only aggregates have"
         )
     args: list[Typed] = []
+    by_name = given(name)
     for arg in node.args:
-        args.append(ex.typed(arg, place))
+        first = not args and by_name is None and op in UNIT_FIRST
+        args.append(unit(arg, place) if first else ex.typed(arg, place))
+    if by_name is not None:
+        args.insert(by_name[0], constants.string(by_name[1], node.span))
     if op == "if" and len(args) == 3:
         args[1] = ex.typed(node.args[1], place.knowing(known_from(args[0], place)))
         args[2] = ex.typed(node.args[2], place.knowing(known_from(args[0], place, holds=False, or_null=True)))
     for at in constant_args(op):
         if at < len(args):
-            args[at] = _constant(args[at], node, unit=op in ("extract", "date_trunc"))
+            args[at] = _constant(args[at], node)
     return apply(op, args, node.span, name=node.name.upper())
 
 
-def _constant(value: Typed, node: ast.Call, unit: bool) -> Typed:
-    """An argument that fixes what the function does; the name of a calendar unit is written in any case."""
+def _constant(value: Typed, node: ast.Call) -> Typed:
+    """An argument that fixes what the function does."""
     if value.free or not value.constant:
         raise refuse(
             "PQL0308",
@@ -87,7 +90,7 @@ def _constant(value: Typed, node: ast.Call, unit: bool) -> Typed:
             why="what a function does cannot depend on the row",
             help="write a literal, or bind its parameter",
         )
-    return constants.string(value.text.upper(), value.span) if unit and value.text is not None else value
+    return value
 
 
 # ---------------------------------------------------------------- aggregates
@@ -110,7 +113,9 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
                 why="the inner one has one value per group",
                 help="compute the inner one in a subquery: `SELECT … FROM (SELECT … GROUP BY …)`",
             )
-    return measured(node, name, place) if collector.private else exact(node, name, place)
+    if collector.private:
+        return feature(node, name, place) if collector.gathered else measured(node, name, place)
+    return exact(node, name, place)
 
 
 # ---------------------------------------------------------------- what a tree contains

@@ -2,48 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
 from math import prod
 
+from privql.check.beside import around
 from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
 from privql.check.items import Item, names
+from privql.check.named import private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
     Attribute,
     Block,
     Columns,
     Compute,
+    Distinct,
     GroupingKey,
     Label,
     Measured,
     PrivateScan,
     Rel,
+    Rows,
     Where,
 )
 from privql.check.tail import Tail
 from privql.check.typed import Context, Typed
-from privql.diagnostics import refuse
-from privql.domains import finite
-from privql.kernel.scalars import fields
+from privql.diagnostics import Diagnostic, refuse
+from privql.domains import Domain, finite
+from privql.kernel.scalars import Const, fields
 from privql.syntax import ast, quote
 
 
 def row_function(value: Typed, context: Context) -> Typed:
-    """Over private rows an expression may read its own row, and nothing else."""
+    """Over private rows an expression reads its own row, and what queries inside it find for that row."""
     for id in fields(value.term):
-        if id in context.subqueries:
-            raise not_yet(
-                "a subquery in an expression over private rows", value.span, "write its value, or bind a parameter"
-            )
-        if context.attributes[id].label is not Label.PRIVATE:
-            raise not_yet("a correlated subquery over private rows", value.span, "aggregate with GROUP BY, then join")
+        inside = context.subqueries.get(id)
+        if inside is not None and any(
+            context.attributes[c].label is Label.PRIVATE for c in around(inside.rel, context)
+        ):
+            raise not_yet("this correlated query over private rows", value.span, "join, and aggregate with GROUP BY")
     return value
 
 
 def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], context: Context) -> tuple[Rel, Columns]:
-    """A SELECT of private rows that stays private: inside FROM, WITH or a view."""
-    if node.distinct:
-        raise not_yet("DISTINCT over private rows", node.span, "GROUP BY the columns, and count")
+    """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows."""
     if tail.order or tail.limit is not None or tail.offset:
         raise refuse(
             "PQL0407",
@@ -63,6 +67,7 @@ def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], cont
             item.value.domain,
             Label.PRIVATE,
             kept.unit if kept else None,
+            kept.locates if kept else None,
             kept.table if kept else None,
             kept.hidden if kept else False,
             kept.visible if kept else False,
@@ -71,16 +76,55 @@ def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], cont
         columns.append(context.add(attribute))
         context.domains[attribute.id] = item.value.domain
         computed.append((attribute.id, item.value.term))
-    return Compute(rel, tuple(computed)), tuple(columns)
+    made = Compute(rel, tuple(computed))
+    if not node.distinct:
+        return made, tuple(columns)
+    if tells_the_unit(columns, context):
+        return Distinct(made), tuple(columns)
+    return _listed(node, columns, context)
+
+
+def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
+    return any(c.locates is not None and not context.column_domain(c.id).nullable for c in columns)
+
+
+def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tuple[Rel, Columns]:
+    """Which values there are would show who is there; which there may be, anybody may know."""
+    members = [context.column_domain(column.id).members(context.env.group_limit) for column in columns]
+    known = [m for m in members if m is not None]
+    if len(known) < len(columns) or prod(map(len, known)) > context.env.group_limit:
+        raise refuse(
+            "PQL0403",
+            "the different values of private rows are not known",
+            node.span,
+            why="a value that appears because one person has it would show that person",
+            help="keep the unit's column, `SELECT DISTINCT unit, …`, or GROUP BY the columns and count",
+        )
+    lists = [
+        (*found, None) if context.column_domain(column.id).nullable else found
+        for found, column in zip(known, columns, strict=True)
+    ]
+    rows = tuple(
+        tuple(Const(value, column.type) for value, column in zip(row, columns, strict=True)) for row in product(*lists)
+    )
+    context.notes.append(
+        Diagnostic(
+            "PQL0409",
+            "this lists every value that the columns may have, and costs nothing",
+            node.span,
+            severity="note",
+            why="which of them occur is not looked at",
+            help="to learn how often they occur, GROUP BY them and count",
+        )
+    )
+    public = [context.add(replace(c, label=Label.PUBLIC, unit=None, locates=None)) for c in columns]
+    return Rows(tuple((c.id, c.type) for c in public), rows), tuple(public)
 
 
 def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:
     """The release: below it private rows, above it the noisy groups."""
-    base = rel
-    while not isinstance(base, PrivateScan):
-        assert isinstance(base, (Where, Compute))
-        base = base.input
-    table = context.env.catalog.table(base.table)
+    tables = private_tables(rel, context)
+    table = context.env.catalog.table(tables[0])
     assert table is not None and table.unit is not None
     keys = tuple(_members(key, context) for key in collector.keys)
     groups = prod(len(key.members) for key in keys)
@@ -104,17 +148,39 @@ def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> R
                 row_function(Typed(term, aggregate.domain, aggregate.span), context)
     if not collector.measured:
         raise not_yet("groups of private rows without an aggregate", node.span, "add COUNT(*)")
-    block = Block(len(context.blocks), rel, table.name, table.unit, keys, tuple(collector.measured.values()), node.span)
+    block = Block(len(context.blocks), rel, tables, table.unit, keys, tuple(collector.measured.values()), node.span)
     context.blocks.append(block)
     context.payers[-1].append(block.index)
     columns = [(key.id, key.type) for key in keys] + [(a.id, a.type) for a in block.aggregates]
     return Measured(block.index, tuple(columns))
 
 
+def declared_rows(rel: Rel, context: Context) -> int | None:
+    """The owner's AT MOST, where these are the rows of one table."""
+    while isinstance(rel, Where | Compute):
+        rel = rel.input
+    table = context.env.catalog.table(rel.table) if isinstance(rel, PrivateScan) else None
+    return table.at_most if table is not None else None
+
+
+def _of_public_columns(value: Typed, context: Context) -> Domain:
+    """What an expression may be, given what public tables hold: they are read only when a key depends on it."""
+    facts: dict[str, Domain] = {}
+    for id in fields(value.term) & context.public_columns.keys():
+        members = context.env.public.column(*context.public_columns[id]) if context.env.public is not None else None
+        known = context.column_domain(id)
+        if members is not None:
+            facts[id] = finite([m for m in members if m in known], known.nullable, known.grid)
+    return context.domain_of(value.term, facts) if facts else value.domain
+
+
 def _members(key: Key, context: Context) -> GroupingKey:
     domain = key.value.domain
     row_function(key.value, context)
     members = domain.members(context.env.group_limit)
+    if members is None:
+        domain = _of_public_columns(key.value, context)
+        members = domain.members(context.env.group_limit)
     if members is None:
         written = key.name
         size = (

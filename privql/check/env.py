@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
@@ -22,6 +22,9 @@ class PublicValues(Protocol):
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None: ...
 
+    def most_alike(self, table: str, columns: tuple[str, ...]) -> int | None:
+        """How many rows of a public table have the same values in these columns, at most."""
+
 
 @frozen
 class ReleaseColumn:
@@ -36,6 +39,7 @@ class ReleaseSchema:
 
     name: str
     columns: tuple[ReleaseColumn, ...]
+    alike: Callable[[frozenset[str]], int | None] | None = None  # how many rows agree in these columns, at most
     poisoned: bool = False  # its statement failed: dependants stay silent
 
 

@@ -22,11 +22,12 @@ from privql.check.operations import (
     sized,
     volatile,
 )
-from privql.check.relations import Attribute, Label, Subquery, SubqueryKind
+from privql.check.relations import Attribute, SubqueryKind
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
+from privql.functions.scalar.calendar import named
 from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
 from privql.names import fold
 from privql.syntax import ast, unparse
@@ -42,6 +43,8 @@ _NOT_YET = {
 
 
 def typed(node: ast.Expr, place: Place) -> Typed:
+    from privql.check.subqueries import subquery  # queries are made of expressions, and expressions of queries
+
     match node:
         case ast.Number(text=text):
             return constants.number(text, node.span)
@@ -75,20 +78,21 @@ def typed(node: ast.Expr, place: Place) -> Typed:
             parts = [typed(operand, place), *(typed(item, place) for item in items)]
             return _negated(apply("in", parts, node.span), negated)
         case ast.InQuery(operand=operand, query=query, negated=negated):
-            return _negated(_subquery("in", query, place, node.span, typed(operand, place)), negated)
+            tested = identifier(operand, place) or typed(operand, place)
+            return _negated(subquery("in", query, place, node.span, tested), negated)
         case ast.Quantified(op=op, left=left, quantifier=quantifier, query=query):
             kind: SubqueryKind = "any" if quantifier == "ANY" else "all"
-            return _subquery(kind, query, place, node.span, typed(left, place), op)
+            return subquery(kind, query, place, node.span, typed(left, place), op)
         case ast.Exists(query=query):
-            return _subquery("exists", query, place, node.span)
+            return subquery("exists", query, place, node.span)
         case ast.Scalar(query=query):
-            return _subquery("scalar", query, place, node.span)
+            return subquery("scalar", query, place, node.span)
         case ast.Case():
             return _case(node, place)
         case ast.Cast():
             return _cast(node, place)
         case ast.Extract(field=field, operand=operand):
-            return apply("extract", [constants.string(field, node.span), typed(operand, place)], node.span)
+            return apply("extract", [constants.string(named(field), node.span), typed(operand, place)], node.span)
         case ast.Call():
             from privql.check.calls import call  # calls are made of expressions, and expressions of calls
 
@@ -212,7 +216,30 @@ def _unary(node: ast.Unary, place: Place) -> Typed:
             raise not_yet("bit operations", node.span)
 
 
+def identifier(node: ast.Expr, place: Place) -> Typed | None:
+    """A unit's identifier, where it may be counted, grouped by or compared with its like: all else is forbidden."""
+    if not isinstance(node, ast.Column) or (len(node.path) == 1 and not place.scope.find(node.path) and place.aliases):
+        return None
+    attribute = place.scope.resolve(node.path, node.span)
+    if attribute.unit is None or attribute.hidden:
+        return None
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _identifiers(node: ast.Binary, place: Place) -> Typed | None:
+    """Two identifiers of the same unit may be compared: that tells nothing but whose rows they are."""
+    left, right = identifier(node.left, place), identifier(node.right, place)
+    if left is None or right is None:
+        return None
+    units = {place.context.attributes[side.term.name].unit for side in (left, right) if isinstance(side.term, Field)}
+    return apply("eq", [left, right], node.span) if len(units) == 1 else None
+
+
 def _binary(node: ast.Binary, place: Place) -> Typed:
+    same = _identifiers(node, place) if node.op == "=" else None
+    if same is not None:
+        return same
     if node.op in _NOT_YET:
         raise not_yet(_NOT_YET[node.op], node.span)
     if node.op not in OPERATORS:
@@ -245,7 +272,7 @@ def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
 
 
 def _is(node: ast.Is, place: Place) -> Typed:
-    operand = typed(node.operand, place)
+    operand = (identifier(node.operand, place) if node.what == "NULL" else None) or typed(node.operand, place)
     if node.what in ("NULL", "UNKNOWN"):
         return _negated(apply("is_null", [operand], node.span), node.negated)
     return _negated(apply("is_true" if node.what == "TRUE" else "is_false", [operand], node.span), node.negated)
@@ -320,45 +347,3 @@ def _cast(node: ast.Cast, place: Place) -> Typed:
             "PQL0301", f"{operand.type} cannot be cast", node.span, help="cast a number, text, date or truth value"
         )
     return cast(operand, type, node.span)
-
-
-def _subquery(
-    kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
-) -> Typed:
-    from privql.check.query import subquery  # queries are made of expressions, and expressions of queries
-
-    rel, columns = subquery(query, place)
-    if kind != "exists" and len(columns) != 1:
-        raise refuse(
-            "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
-        )
-    column = columns[0] if columns else None
-    if kind == "exists":
-        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
-    elif kind == "scalar":
-        assert column is not None
-        result, domain = column.type, place.context.column_domain(column.id).with_null()
-    else:
-        assert column is not None and operand is not None
-        meet = apply("eq", [operand, Typed(Field(column.id, column.type), column.domain, span)], span)
-        assert isinstance(meet.term, Apply)
-        operand = Typed(meet.term.args[0], operand.domain, span)
-        if meet.term.args[1] != Field(column.id, column.type):
-            raise refuse(
-                "PQL0301",
-                f"{operand.type} is compared with a query of {column.type}",
-                span,
-                help=f"cast in the query: `SELECT CAST({column.name} AS {operand.type})`",
-            )
-        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
-    id = place.context.fresh()
-    place.context.subqueries[id] = Subquery(
-        kind,
-        rel,
-        column.id if column else None,
-        operand.term if operand else None,
-        op,
-    )
-    label = max((place.context.attributes[c.id].label for c in columns), default=Label.RELEASED)
-    place.context.add(Attribute(id, kind, result, domain, label, span=span))
-    return Typed(Field(id, result), domain, span)

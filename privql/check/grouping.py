@@ -23,7 +23,8 @@ class Key:
 
 @dataclass
 class Collector:
-    """`input`: where arguments of aggregates are checked. `private`: the rows below are, so aggregates are measured."""
+    """`input`: where arguments of aggregates are checked. `private`: the rows below are, so aggregates are measured -
+    unless they are `gathered`, because the keys tell the unit: then the groups are private rows again."""
 
     context: Context
     input: Place
@@ -35,6 +36,9 @@ class Collector:
     windows: dict[WindowCall, str] = field(default_factory=dict)
     groupings: dict[tuple[int, ...], str] = field(default_factory=dict)
     rolled_up: bool = False  # some grouping set leaves a key out
+    gathered: bool = False
+    features: dict[tuple[object, ...], Aggregate] = field(default_factory=dict)
+    rows_per_unit: int | None = None  # by the owner's declaration, where rows are those of one table
 
     def aggregate(self, call: AggregateCall, domain: Domain) -> Field:
         id = self.exact.get(call)
@@ -59,6 +63,12 @@ class Collector:
             self.context.add(Attribute(aggregate.id, aggregate.function, aggregate.type, domain, Label.RELEASED))
         return Field(known.id, known.type)
 
+    def feature(self, key: tuple[object, ...], aggregate: Aggregate, domain: Domain) -> Field:
+        known = self.features.setdefault(key, aggregate)
+        if known is aggregate:
+            self.context.add(Attribute(aggregate.id, aggregate.function, aggregate.type, domain, Label.PRIVATE))
+        return Field(known.id, known.type)
+
     def column(self, name: str, type: ValueType, domain: Domain) -> str:
         return self.context.add(Attribute(self.context.fresh(), name, type, domain, self.label)).id
 
@@ -66,7 +76,7 @@ class Collector:
     def label(self) -> Label:
         """Of what is computed from many rows: as secret as the rows are, once they are released."""
         if self.private:
-            return Label.RELEASED
+            return Label.PRIVATE if self.gathered else Label.RELEASED
         return max((column.label for column in self.input.scope.everything()), default=Label.PUBLIC)
 
     def above(self, value: Typed) -> Typed:

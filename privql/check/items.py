@@ -31,8 +31,10 @@ def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]
         if isinstance(item.expr, ast.Star):
             out += star(item.expr, place, collector)
         elif (column := _passed(item.expr, place, collector)) is not None:
-            value = Typed(Field(column.id, column.type), place.domain(column.id), item.span)
-            out.append(Item(item.alias or column.name, value, column, item.span))
+            value = collector.above(Typed(Field(column.id, column.type), place.domain(column.id), item.span))
+            assert isinstance(value.term, Field)
+            kept = place.context.attributes[value.term.name]
+            out.append(Item(item.alias or column.name, value, kept, item.span))
         else:
             value = collector.above(typed(item.expr, place))
             source = place.context.attributes.get(value.term.name) if isinstance(value.term, Field) else None
@@ -42,7 +44,7 @@ def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]
 
 def _passed(expr: ast.Expr, place: Place, collector: Collector) -> Attribute | None:
     """A unit's identifier may be passed along inside a subquery that stays private; never computed with."""
-    if not isinstance(expr, ast.Column) or collector.grouped or not collector.private:
+    if not isinstance(expr, ast.Column) or not collector.private or (collector.grouped and not collector.gathered):
         return None
     attribute = place.scope.resolve(expr.path, expr.span)
     return attribute if attribute.unit is not None else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from privql.check.calls import aggregates_in, windows_in
-from privql.check.expressions import readable, storable, typed
+from privql.check.expressions import identifier, readable, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
@@ -15,7 +15,7 @@ from privql.check.relations import Attribute
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import finite
-from privql.kernel.scalars import Const, Value
+from privql.kernel.scalars import Const, Field, Scalar, Value
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -76,17 +76,20 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
         raise refuse(
             "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
         )
-    if collector.private and isinstance(written, ast.Column):
-        attribute = place.scope.resolve(written.path, written.span)
-        if attribute.unit is not None and not attribute.visible:
-            raise not_yet("GROUP BY a unit's identifier", span, "aggregate the rows themselves")
-    value = typed(written, place)
+    value = (identifier(written, place) if collector.private else None) or typed(written, place)
     if value.text is not None or value.type.kind == "NULL":
         value = coerce(value, value.type)
     if stated is not None:
         value = _stated(value, stated, place)
     name = name_of(written, place.scope) if isinstance(written, ast.Column) else unparse(written)
     return _add_key(value, name, collector)
+
+
+def tied_key(term: Scalar, span: Span, collector: Collector) -> Field:
+    """A key that a correlated query has from its WHERE."""
+    domain = collector.context.domain_of(term, collector.input.facts)
+    at = _add_key(Typed(term, domain, span), "around", collector)
+    return Field(collector.keys[at].id, term.type)
 
 
 def _add_key(value: Typed, name: str, collector: Collector) -> int:
@@ -135,4 +138,20 @@ def finish_keys(collector: Collector, sets: tuple[tuple[int, ...], ...]) -> None
         rolled_up = any(at not in chosen for chosen in sets)
         collector.rolled_up = collector.rolled_up or rolled_up
         domain = key.value.domain.with_null() if rolled_up else key.value.domain
-        collector.context.add(Attribute(key.id, key.name, key.value.type, domain, label, span=key.value.span))
+        made = Attribute(key.id, key.name, key.value.type, domain, label, span=key.value.span)
+        term = key.value.term
+        if collector.gathered and isinstance(term, Field):
+            source = collector.context.attributes[term.name]
+            made = replace(made, unit=source.unit, locates=source.locates, table=source.table, visible=source.visible)
+        collector.context.add(made)
+
+
+def tell_the_unit(collector: Collector) -> bool:
+    """Whether each group is of one unit: some key is the unit, or a row that has one."""
+    context = collector.context
+    return any(
+        isinstance(key.value.term, Field)
+        and context.attributes[key.value.term.name].locates is not None
+        and not context.column_domain(key.value.term.name).nullable
+        for key in collector.keys
+    )

@@ -12,7 +12,7 @@ from privql.check.relations import Aggregate
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Field, Scalar, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Scalar, ValueType, decimal
 from privql.syntax import ast, unparse
 
 _MEASURED = frozenset({"count", "sum", "avg"})
@@ -36,7 +36,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
     argument: Typed | None = None
     if not star:
-        unit = _unit_column(nodes[0], inner)
+        unit = ex.identifier(nodes[0], inner)
         argument = unit if unit is not None and name == "count" else ex.typed(nodes[0], inner)
     if name == "count":
         return _count(node, argument, where, text, collector_place=place)
@@ -92,16 +92,6 @@ def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: s
         node.privacy,
     )
     return Typed(collector.release(("count", None, where, node.privacy), aggregate, domain), domain, node.span)
-
-
-def _unit_column(node: ast.Expr, place: Place) -> Typed | None:
-    """A unit's identifier may be counted, whatever else is forbidden to it."""
-    if not isinstance(node, ast.Column):
-        return None
-    attribute = place.scope.resolve(node.path, node.span)
-    if attribute.unit is None or attribute.hidden:
-        return None
-    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
 
 
 def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:

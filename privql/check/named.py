@@ -4,19 +4,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from privql.check.relations import Columns, Compute, PrivateScan, Rel, Shared, Where
+from privql.check.relations import Columns, Compute, PrivateScan, Rel, Shared
 from privql.check.scope import Bound
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
+from privql.frozen import inside
 from privql.kernel.scalars import Field
 from privql.syntax import ast
 
 
 def private(rel: Rel) -> bool:
-    """Whether these are rows of persons. Only filters and computed columns keep them so."""
-    while isinstance(rel, (Where, Compute)):
-        rel = rel.input
-    return isinstance(rel, PrivateScan)
+    """Whether these are rows of persons: read from a private table, and not measured since."""
+    todo = [rel]
+    while todo:
+        at = todo.pop()
+        if isinstance(at, PrivateScan):
+            return True
+        todo.extend(getattr(at, side) for side in ("input", "left", "right") if hasattr(at, side))
+    return False
+
+
+def private_tables(rel: Rel, context: Context) -> tuple[str, ...]:
+    """The private tables that a relation reads, those included through which their units are reached."""
+    out: dict[str, None] = {}
+    todo: list[object] = [rel]
+    while todo:
+        match todo.pop():
+            case PrivateScan(table=name):
+                out[name] = None
+                out |= dict.fromkeys(context.env.catalog.reached(name))
+            case Field(name=name) if name in context.subqueries:
+                todo.append(context.subqueries[name])
+            case node:
+                todo.extend(inside(node))
+    return tuple(out)
 
 
 def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privql.check import constants
+from privql.check.misfits import misfit
 from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import PrivQLError, Span, refuse
@@ -48,14 +49,9 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     values: tuple[Value, ...] = tuple(a.term.value if isinstance(a.term, Const) else None for a in args)
     resolved = resolve(op, tuple(a.type for a in args), values)
     if resolved is None:
-        if op in ("extract", "date_trunc") and len(args) == 2 and args[1].type.kind in ("DATE", "TIMESTAMP"):
-            clock = ", HOUR, MINUTE, SECOND" if args[1].type.kind == "TIMESTAMP" else ""
-            raise refuse(
-                "PQL0308",
-                f"`{args[0].text}` is no part of a {args[1].type}",
-                span,
-                help=f"write one of YEAR, QUARTER, MONTH, WEEK, DAY{clock}",
-            )
+        timed = misfit(op, args, span)
+        if timed is not None:
+            raise timed
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         raise refuse(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check import constants
 from privql.check.arguments import sort_key
+from privql.check.beside import one_unit
+from privql.check.cut import tells_the_unit
 from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -83,16 +86,6 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     return rel, columns
 
 
-def subquery(node: ast.Query, place: Place) -> tuple[Rel, Columns]:
-    """A query inside an expression: it may read the columns around it."""
-    rel, columns = query(node, place.context, place.scope)
-    if private(rel):
-        raise not_yet(
-            "a subquery over private rows that does not aggregate them", node.span, "aggregate in the subquery"
-        )
-    return rel, columns
-
-
 def _private_output(node: ast.Query) -> Exception:
     span = node.body.items[0].span.to(node.body.items[-1].span) if isinstance(node.body, ast.Select) else node.span
     return refuse(
@@ -131,9 +124,6 @@ def _body(node: ast.Body, context: Context, scope: Scope) -> tuple[Rel, Columns]
 def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[Rel, Columns]:
     left, left_columns = _body(node.left, context, scope)
     right, right_columns = _body(node.right, context, scope)
-    for rel, side in ((left, node.left), (right, node.right)):
-        if private(rel):
-            raise not_yet(f"{node.op} of private rows", side.span, "aggregate each side, then combine the answers")
     if len(left_columns) != len(right_columns):
         raise refuse(
             "PQL0307",
@@ -160,7 +150,14 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
     for a, b in zip(left_columns, right_columns, strict=True):
         domain = context.column_domain(a.id).union(context.column_domain(b.id))
         label = max(a.label, b.label)
-        columns.append(context.add(Attribute(context.fresh(), a.name, a.type, domain, label, span=a.span)))
+        made = Attribute(context.fresh(), a.name, a.type, domain, label, span=a.span)
+        if a.unit is not None or b.unit is not None:
+            made = replace(made, unit=a.unit or b.unit, visible=a.visible and b.visible)
+        if a.locates == b.locates:
+            made = replace(made, locates=a.locates)
+        columns.append(context.add(made))
+    if private(left) or private(right):
+        _within_units(node, left, right, columns, context)
     out = Combined(
         node.op,
         node.all,
@@ -171,6 +168,31 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
         tuple((c.id, c.type) for c in columns),
     )
     return out, tuple(columns)
+
+
+def _within_units(
+    node: ast.SetOperation, left: Rel, right: Rel, columns: Sequence[Attribute], context: Context
+) -> None:
+    """Private rows combine with private rows of the same unit: all of both, or row by row if the rows tell whose."""
+    if not (private(left) and private(right)):
+        side = node.right if private(left) else node.left
+        raise refuse(
+            "PQL0412",
+            f"{node.op} of private rows with rows that are nobody's",
+            side.span,
+            why="a row of the result would belong to no unit",
+            help="aggregate the private side, then combine the answers",
+        )
+    one_unit(left, right, node.span, context)
+    if (node.op == "UNION" and node.all) or tells_the_unit(columns, context):
+        return
+    raise refuse(
+        "PQL0412",
+        f"{node.op}{' ALL' if node.all else ''} of private rows that do not tell their unit",
+        node.span,
+        why="whether one person's row stays would depend on the rows of everybody",
+        help="select the unit's column on both sides" + (", or write UNION ALL" if node.op == "UNION" else ""),
+    )
 
 
 def _values_of(rel: Rel, columns: Columns, context: Context) -> list[Typed]:

@@ -37,6 +37,7 @@ class Attribute:
     domain: Domain
     label: Label
     unit: str | None = None  # the unit it names, if it is a unit's identifier
+    locates: str | None = None  # rows that agree in columns locating the same thing are of the same unit
     table: str | None = None  # where a column of a base table comes from, for messages
     hidden: bool = False
     visible: bool = False
@@ -173,6 +174,15 @@ class Grouped:
 
 
 @frozen
+class Gathered:
+    """GROUP BY keys that tell the unit: private rows still, exact, for each unit and each combination of the keys."""
+
+    input: Rel
+    keys: tuple[tuple[str, Scalar], ...]
+    features: tuple[Aggregate, ...]
+
+
+@frozen
 class Windowed:
     """All columns of the input, and one more for each window call."""
 
@@ -204,6 +214,7 @@ class Sorted:
     keys: tuple[SortKey, ...]
     limit: int | None = None
     offset: int = 0
+    per_unit: bool = False  # the limit is each unit's own
 
 
 Rel = (
@@ -217,6 +228,7 @@ Rel = (
     | Compute
     | Joined
     | Grouped
+    | Gathered
     | Windowed
     | Distinct
     | Combined
@@ -229,21 +241,28 @@ SubqueryKind = Literal["scalar", "exists", "in", "any", "all"]
 
 @frozen
 class Subquery:
-    """A query as a value: its one value, whether it has rows, or how `operand` compares with them by `op`."""
+    """A query as a value: its one value, whether it has rows, or how `operand` compares with them by `op`.
+
+    Beside private rows it reads none of their columns: `on` says what of them must equal its own, `where` what else
+    must hold of both; and where no row of it does, its one value is `default`.
+    """
 
     kind: SubqueryKind
     rel: Rel
     column: str | None  # the subquery's column
     operand: Scalar | None = None
     op: str = "="
+    on: tuple[tuple[Scalar, Scalar], ...] = ()
+    where: Scalar | None = None
+    default: Scalar | None = None
 
 
 @frozen
 class Aggregate:
-    """An aggregate of private rows, to be measured."""
+    """An aggregate of private rows: to be measured or, of one unit's rows, a feature of that unit."""
 
     id: str
-    function: Literal["count", "sum", "avg"]
+    function: Literal["count", "sum", "avg", "min", "max"]
     argument: Scalar | None  # None: COUNT(*)
     domain: Domain  # of the argument
     argument_type: ValueType | None
@@ -252,6 +271,7 @@ class Aggregate:
     text: str
     span: Span
     privacy: ast.Privacy | None = None  # its own clause
+    distinct: bool = False
 
 
 @frozen
@@ -269,8 +289,8 @@ class Block:
     """A SELECT that aggregates private rows, cut out of its query."""
 
     index: int
-    rel: Rel  # over one PrivateScan
-    table: str
+    rel: Rel  # private rows, beside public and released ones
+    tables: tuple[str, ...]  # the private ones that it reads
     unit: Unit
     keys: tuple[GroupingKey, ...]
     aggregates: tuple[Aggregate, ...]

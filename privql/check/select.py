@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
+from privql.check.beside import arranged
 from privql.check.calls import aggregates_in
-from privql.check.cut import cut, private_rows, row_function
+from privql.check.cut import cut, declared_rows, private_rows, row_function
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
-from privql.check.keys import every_key, finish_keys, grouping_sets
+from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
 from privql.check.named import private
 from privql.check.operations import coerce, known_from, not_yet
 from privql.check.relations import (
@@ -19,6 +20,7 @@ from privql.check.relations import (
     Columns,
     Compute,
     Distinct,
+    Gathered,
     Grouped,
     Rel,
     Sorted,
@@ -28,8 +30,9 @@ from privql.check.relations import (
 )
 from privql.check.scope import Scope
 from privql.check.sources import sources
+from privql.check.subqueries import of_nothing, outer_ids, tie, tie_groups, untied
 from privql.check.tail import Tail, ordered
-from privql.check.typed import Context, Place
+from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import refuse
 from privql.domains import Domain
 from privql.kernel.scalars import TEXT, Field, Scalar
@@ -46,11 +49,18 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     place = Place(context, scope)
     facts: Mapping[str, Domain] = {}
     secret = private(rel)
+    tied: list[Scalar] = []
+    where: Scalar | None = None
     if node.where is not None:
         test = condition(node.where, replace(place, clause="WHERE"))
-        rel = Where(rel, row_function(test, context).term if secret else test.term)
+        test, tied = untied(test, node, scope, context)
+        where = row_function(test, context).term if secret else test.term
         facts = known_from(test, place)
-        context.domains.update({id: d for id, d in facts.items() if id not in _outer_ids(scope)})
+        context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
+    if secret:
+        rel = arranged(rel, where, node.span, context)
+    elif where is not None:
+        rel = Where(rel, where)
     place = replace(place, facts=facts)
     grouped = bool(
         node.group
@@ -60,6 +70,12 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     )
     collector = Collector(context, place, secret, grouped)
     sets = every_key(node, collector) if node.group_all else grouping_sets(node, collector)
+    pairs = tie_groups(tied, node, scope, node.span, context) if grouped and tied else []
+    around = [(outside, tied_key(inner, node.span, collector)) for outside, inner in pairs]
+    if around:
+        sets = (tuple(range(len(collector.keys))),)
+    if secret and tell_the_unit(collector):
+        collector.gathered, collector.rows_per_unit = True, declared_rows(rel, context)
     finish_keys(collector, sets)
     above = replace(place, collector=collector, clause="SELECT")
     items = items_of(node, above, collector)
@@ -71,18 +87,53 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
             tests[clause] = collector.above(condition(written, replace(later, clause=clause))).term
     order = ordered(tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
 
+    if secret and collector.windows and (collector.gathered or not grouped):
+        raise not_yet("a window over private rows", node.span, "aggregate first: windows over released groups are free")
     if secret and not grouped:
-        return private_rows(node, tail, rel, items, context)
-    if secret:
-        rel = cut(rel, node, collector, context)
-    elif grouped:
-        rel = Grouped(
-            rel,
-            tuple((key.id, key.value.term) for key in collector.keys),
-            tuple((id, call) for call, id in collector.exact.items()),
-            sets,
-            tuple((id, at) for at, id in collector.groupings.items()),
+        made, columns = private_rows(node, tail, rel, items, context)
+        return (tie(made, [], tied, scope, node.span, context) if tied else made), columns
+    if collector.gathered:
+        rel = Gathered(
+            rel, tuple((key.id, key.value.term) for key in collector.keys), tuple(collector.features.values())
         )
+        if "HAVING" in tests:
+            rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
+        made, columns = private_rows(node, tail, rel, items, context)
+    else:
+        if secret:
+            rel = cut(rel, node, collector, context)
+        elif grouped:
+            rel = Grouped(
+                rel,
+                tuple((key.id, key.value.term) for key in collector.keys),
+                tuple((id, call) for call, id in collector.exact.items()),
+                sets,
+                tuple((id, at) for at, id in collector.groupings.items()),
+            )
+        made, columns = _above(node, tail, rel, items, order, tests, collector, context)
+    if tied:
+        made = tie(made, around, [] if grouped else tied, scope, node.span, context)
+    if around and len(items) == 1:
+        counts = {a.id for a in (*collector.measured.values(), *collector.features.values()) if a.function == "count"}
+        counts |= {id for call, id in collector.exact.items() if call.function == "count"}
+        others = {a.id for a in (*collector.measured.values(), *collector.features.values())} | set(
+            collector.exact.values()
+        )
+        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others)
+    return made, columns
+
+
+def _above(
+    node: ast.Select,
+    tail: Tail,
+    rel: Rel,
+    items: list[Item],
+    order: list[tuple[ast.OrderItem, Scalar]],
+    tests: Mapping[str, Scalar],
+    collector: Collector,
+    context: Context,
+) -> tuple[Rel, Columns]:
+    """What SQL does to rows that anybody may know: HAVING, windows, QUALIFY, the select list and its order."""
     if "HAVING" in tests:
         rel = Where(rel, tests["HAVING"])
     if collector.windows:
@@ -90,9 +141,6 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if "QUALIFY" in tests:
         rel = Where(rel, tests["QUALIFY"])
     return _output(node, tail, rel, items, order, context)
-
-
-# ---------------------------------------------------------------- output
 
 
 def _output(
@@ -141,12 +189,3 @@ def _output(
     if extra:
         rel = Compute(rel, tuple((c.id, Field(c.id, c.type)) for c in columns))
     return rel, tuple(columns)
-
-
-def _outer_ids(scope: Scope) -> set[str]:
-    out: set[str] = set()
-    around = scope.parent
-    while around is not None:
-        out |= {column.id for column in around.everything()}
-        around = around.parent
-    return out

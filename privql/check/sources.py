@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from privql.check.beside import arranged, one_unit, outer_join
+from privql.check.cut import row_function
 from privql.check.expressions import condition
 from privql.check.named import bind, private, relabel, renamed
 from privql.check.operations import apply, not_yet
@@ -26,7 +28,7 @@ from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import held
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.names import fold
-from privql.policy.catalog import Table, View
+from privql.policy.catalog import Column, Table, View
 from privql.syntax import ast
 from privql.syntax.unparse_queries import relation
 
@@ -38,7 +40,7 @@ def sources(nodes: tuple[ast.Relation, ...], context: Context, outer: Scope) -> 
     rel, scope = _relation(nodes[0], context, outer, None)
     for node in nodes[1:]:
         right, right_scope = _relation(node, context, outer, scope)
-        rel, scope = _join("CROSS", (rel, scope), (right, right_scope), node.span, outer, _lateral(node))
+        rel, scope = _join("CROSS", (rel, scope), (right, right_scope), node.span, outer, _lateral(node), context)
     return rel, scope
 
 
@@ -109,25 +111,22 @@ def _unknown(node: ast.TableRef, known: list[str]) -> PrivQLError:
 
 def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Columns]:
     secret = table.private and not node.dummy
-    if secret and table.via:
-        raise not_yet(
-            f"`{table.name}`, whose unit is reached along a reference,",
-            node.span,
-            "query a table that names the unit itself",
-        )
     columns = []
     for declared in table.columns:
         if node.dummy and declared.hidden:
             continue
         unit = declared.unit if secret and declared.unit is not None else None
         label = Label.PRIVATE if secret else Label.PUBLIC
+        located = _locates(declared, table) if secret else None
+        domain = held(declared.domain, declared.type)
         attribute = Attribute(
             context.fresh(),
             declared.name,
             declared.type,
-            held(declared.domain, declared.type),
+            domain.with_null(False) if located is not None else domain,
             label,
             unit,
+            located,
             table.name,
             declared.hidden and secret,
             declared.visible,
@@ -136,11 +135,22 @@ def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Col
         columns.append(context.add(attribute))
         if declared.values_from is not None:
             context.members_from[attribute.id] = declared.values_from
+        if not secret and not node.dummy:
+            context.public_columns[attribute.id] = table.name, declared.name
     named = {fold(c.name): c for c in table.columns}
     scanned = tuple((a.id, named[fold(a.name)].name, a.type) for a in columns)
     if secret:
         return PrivateScan(table.name, scanned), tuple(columns)
     return PublicScan(table.name, scanned, node.dummy), tuple(columns)
+
+
+def _locates(column: Column, table: Table) -> str | None:
+    """What a column tells of a private row: its unit, or which row of a table it is or refers to, and so its unit."""
+    if column.unit is not None:
+        return f"unit {fold(column.unit)}"
+    if column.references is not None and column.name in table.via:
+        return ".".join(map(fold, column.references))
+    return f"{fold(table.name)}.{fold(column.name)}" if (column.name,) in table.keys else None
 
 
 def _view(view: View, node: ast.TableRef, context: Context) -> Bound:
@@ -180,13 +190,23 @@ def _joined(node: ast.Join, context: Context, outer: Scope, before: Scope | None
         names = tuple(c.name for c in left[1].everything() if fold(c.name) in theirs)
     if names:
         return _using(node, names, left, right, context, outer)
-    rel, scope = _join(node.kind, left, right, node.span, outer, lateral)
+    rel, scope = _join(node.kind, left, right, node.span, outer, lateral, context)
     if node.on is not None:
         on = condition(node.on, Place(context, scope, clause="ON"))
         assert isinstance(rel, Joined)
-        rel = replace(rel, on=on.term)
+        rel = replace(rel, on=row_function(on, context).term if private(rel) else on.term)
     _null_extended(node.kind, left[1], right[1], context)
-    return rel, scope
+    return _settled(rel, node, context), scope
+
+
+def _settled(rel: Rel, node: ast.Join, context: Context) -> Rel:
+    """An outer join of private rows says by its ON alone how they meet; others wait for WHERE."""
+    if not isinstance(rel, Joined) or node.kind in ("INNER", "CROSS") or not private(rel):
+        return rel
+    inner = replace(
+        rel, left=arranged(rel.left, None, node.span, context), right=arranged(rel.right, None, node.span, context)
+    )
+    return outer_join(inner, node.span, context)
 
 
 def _join(
@@ -196,11 +216,12 @@ def _join(
     span: Span,
     outer: Scope,
     lateral: bool,
+    context: Context,
 ) -> tuple[Rel, Scope]:
     if private(left[0]) or private(right[0]):
-        raise not_yet(
-            "a join of private rows", span, "query one private table; released answers may be joined with anything"
-        )
+        if lateral:
+            raise not_yet("LATERAL beside private rows", span, "write the correlated query in the select list")
+        one_unit(left[0], right[0], span, context)
     taken = {fold(item.alias) for item in left[1].items if item.alias}
     for item in right[1].items:
         if fold(item.alias) in taken:
@@ -221,7 +242,7 @@ def _using(
 ) -> tuple[Rel, Scope]:
     """USING and NATURAL: equal columns, shown once; of a FULL join, whichever side has it."""
     rel, scope = _join(
-        node.kind if node.kind != "CROSS" else "INNER", left, right, node.span, outer, _lateral(node.right)
+        node.kind if node.kind != "CROSS" else "INNER", left, right, node.span, outer, _lateral(node.right), context
     )
     tests: list[Scalar] = []
     merged: list[Attribute] = []
@@ -242,7 +263,7 @@ def _using(
             assert isinstance(chosen.term, Field)
             merged.append(replace(context.attributes[chosen.term.name], name=name))
     assert isinstance(rel, Joined)
-    rel = replace(rel, on=tests[0] if len(tests) == 1 else Apply("and", tuple(tests), BOOL))
+    rel = _settled(replace(rel, on=tests[0] if len(tests) == 1 else Apply("and", tuple(tests), BOOL)), node, context)
     if extra:
         kept = [(c.id, Field(c.id, c.type)) for item in scope.items for c in item.columns]
         older = [(c.id, Field(c.id, c.type)) for c in scope.merged if c.id not in {id for id, _ in kept}]

@@ -48,6 +48,16 @@ def const(value: Value, type: ValueType, span: Span) -> Typed:
 
 
 @dataclass
+class Correlation:
+    """How a query inside an expression over private rows depends on the row around it, taken out of that query."""
+
+    select: object  # the SELECT whose WHERE may name the columns around
+    on: list[tuple[Scalar, Scalar]] = field(default_factory=list)  # outside, inside
+    where: list[Scalar] = field(default_factory=list)
+    default: Scalar | None = None
+
+
+@dataclass
 class Context:
     """What one statement accumulates while it is checked."""
 
@@ -65,6 +75,8 @@ class Context:
     payers: list[list[int]] = field(default_factory=list)  # blocks of each clause now open
     clauses: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # clause -> blocks it pays for
     manners: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # those that only say how
+    correlations: list[Correlation] = field(default_factory=list)  # of the queries in expressions now open
+    public_columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # table, column
     _next: int = 0
 
     def fresh(self) -> str:

@@ -5,6 +5,7 @@ Values are written as `privql.kernel.scalars` says; as JSON a DECIMAL is its rat
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,11 @@ class Table:
 
     def position(self, id: str) -> int:
         return next(at for at, (known, _) in enumerate(self.columns) if known == id)
+
+    def alike(self, columns: frozenset[str]) -> int:
+        """How many rows have the same values in these columns, at most; 1 of none."""
+        at = [self.position(id) for id, _ in self.columns if id in columns]
+        return max(Counter(tuple(row[place] for place in at) for row in self.rows).values(), default=1)
 
 
 def value_to_json(value: Value) -> Any:

@@ -111,7 +111,8 @@ def certified_floors(law: Law) -> Starts:
         bounds = list(law.entries(bits))
         # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits · F(k) is at most high - 1.
         if all(low >> shift == high - 1 >> shift for low, high in bounds):
-            return np.array([low >> shift for low, _ in bounds], dtype=np.uint64 if law.start_bits == 64 else np.uint32)
+            starts = [low >> shift for low, _ in bounds]
+            return np.array(starts, np.uint64) if law.start_bits == 64 else np.array(starts, np.uint32)
         bits *= 2
 
 

@@ -51,13 +51,12 @@ def _draw(tables: tuple[Table, ...], size: int, source: WordSource) -> Integers:
     if len(low_digits) > MOST_INT64_DIGITS:
         values = values.astype(np.object_)
     # Complementing by the mask turns a negative value into the geometric number -1-X, and back at the end.
-    mask = -(values < 0).astype(values.dtype)
-    values ^= mask
+    mask: Integers = np.where(values < 0, -1, 0)
+    values = values ^ mask
     for digit in low_digits:
         values <<= DIGIT_BITS
         values += digit.draw(size, source)
-    values ^= mask
-    return values
+    return values ^ mask
 
 
 @lru_cache(maxsize=64)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
 from privql.check.named import counted
 from privql.check.operations import not_yet
 from privql.check.query import checked
+from privql.check.relations import CheckedQuery
 from privql.check.scope import unknown_name
 from privql.check.typed import Context
 from privql.diagnostics import PrivQLError, Source, Span, refuse
@@ -20,6 +22,7 @@ from privql.names import fold
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
+from privql.plan.fanout import most_alike
 from privql.plan.program import plan
 from privql.syntax import ast, parse_file, quote, unparse
 
@@ -120,8 +123,16 @@ def _create_release(statement: ast.CreateRelease, made: StatementCheck, context:
     if statement.columns:
         columns = tuple(replace(column, name=name) for column, name in zip(columns, statement.columns, strict=True))
         made = replace(made, query=replace(made.query, columns=columns))
-    schema = ReleaseSchema(statement.name, tuple(ReleaseColumn(c.name, c.type, c.domain) for c in columns))
+    promised = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in columns)
+    assert made.query is not None
+    schema = ReleaseSchema(statement.name, promised, partial(_alike, made.query, env))
     return replace(made, name=statement.name), env.promising(schema)
+
+
+def _alike(query: CheckedQuery, env: Env, names: frozenset[str]) -> int | None:
+    """Of an answer that does not exist yet."""
+    ids = frozenset(column.id for column in query.columns if column.name in names)
+    return most_alike(query.rel, ids, query, env)
 
 
 def _described(path: tuple[str, ...], span: Span, env: Env) -> None:

@@ -30,7 +30,8 @@ def _block(plan: BlockPlan) -> list[str]:
     block, stable = plan.block, plan.lowered.stable
     neighbours = "one changed" if block.unit.change_one else "one more or fewer"
     rows = "1 row" if stable.rows == 1 else f"at most {stable.rows} rows"
-    out = [f"measure {block.table}: protects each {block.unit.name} ({neighbours}), {rows} per {block.unit.name}"]
+    unit = block.unit.name
+    out = [f"measure {', '.join(block.tables)}: protects each {unit} ({neighbours}), {rows} per {unit}"]
     for key in block.keys:
         out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key)}")
     for one in plan.measurements:

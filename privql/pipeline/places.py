@@ -47,6 +47,7 @@ class Places:
         self._bound = bindings(catalog, base, frames)
         self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
         self._columns: dict[tuple[str, str], tuple[str | None, tuple[Value, ...] | None]] = {}
+        self._alike: dict[tuple[str, tuple[str, ...]], tuple[str | None, int]] = {}
         self._opened: dict[str, str | None] = {}  # what the engine found when it was opened
         self._engine: Engine | None = None
         self._post: PostProcessor | None = None
@@ -114,6 +115,19 @@ class Places:
             return None
         return tuple(dict.fromkeys(row[0] for row in rows if row[0] is not None))
 
+    def most_alike(self, table: str, columns: tuple[str, ...]) -> int | None:
+        """How many rows of a public table have the same values in these columns, at most."""
+        try:
+            files = fingerprint(self._bound[table]) if table in self._bound else None
+            known = self._alike.get((table, columns))
+            if known is not None and known[0] == files:
+                return known[1]
+            found = self.post().most_alike(table, columns)
+        except (EngineError, OSError):
+            return None
+        self._alike[table, columns] = files, found
+        return found
+
     def close(self) -> None:
         for part in (self._engine, self._post):
             if part is not None:
@@ -160,14 +174,16 @@ class Places:
         if (name in self._held and self._held[name] == files) or (files and files == self._ledger.verified(name)):
             self._held[name] = files
             return
-        unit = table.column(table.unit_column) if table.unit_column is not None and table.one_row_per_unit else None
+        keys = [
+            tuple((column.name, column.type) for column in table.columns if column.name in key) for key in table.keys
+        ]
         sound = engine.readable(name, tuple((column.name, column.type) for column in table.columns))
-        if not sound or (unit is not None and not engine.unique(name, ((unit.name, unit.type),))):
+        if not sound or not all(engine.unique(name, key) for key in keys):
             raise refuse(
                 "PQL0603",
                 f"the data of `{name}` is not what the policy declares",
                 NOWHERE,
-                why="a unit that is a KEY has two rows, a column is missing, or a stored value cannot be read",
+                why="a KEY has two rows, a column is missing, or a stored value cannot be read",
                 help="the owner finds out which with `privql policy apply`; nothing was spent",
             )
         self._held[name] = files

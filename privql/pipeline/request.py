@@ -79,7 +79,7 @@ def _written(value: object) -> str:
 def _tables(check: StatementCheck) -> list[str]:
     """Every table whose data the answer depends on, named releases apart: those never change."""
     assert check.query is not None and check.plan is not None
-    out = [block.block.table for block in check.plan.blocks]
+    out = [table for block in check.plan.blocks for table in block.block.tables]
     return out + [leaf.table for leaf in leaves(roots(check.query)) if isinstance(leaf, PublicScan) and not leaf.dummy]
 
 

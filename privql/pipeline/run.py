@@ -6,30 +6,24 @@ the same again resumes it. What goes wrong in an engine becomes one constant dia
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.engines.interface import Engine, EngineError
-from privql.finish.cells import finish_block
+from privql.engines.interface import EngineError
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
-from privql.finish.recipe import Recipe
 from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
-from privql.kernel.measure import Measured
 from privql.kernel.scalars import INT, ValueType
-from privql.kernel.terms import Relation, Scan, cells
-from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay, StoredRelease
+from privql.kernel.terms import Relation, Scan
+from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
-from privql.plan.program import BlockPlan
 from privql.release import release
 
 
@@ -78,28 +72,38 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
 def _paid(check: StatementCheck, desk: Desk) -> Release:
     assert check.query is not None and check.plan is not None
     plans = check.plan.blocks
-    tables = tuple(dict.fromkeys(block.block.table for block in plans))
+    tables = tuple(dict.fromkeys(table for block in plans for table in block.block.tables))
     engine = desk.places.engine(tables)
-    measured = [one.measured for one in plans if one.measured is not None]
-    engine.preflight([scanned(one.term.input) for one in measured])
-    for one in measured:
+    wanted = [one for block in plans for one in block.measurable]
+    engine.preflight([scanned(one.term.input) for one in wanted])
+    for one in wanted:
         engine.emit(one.term)
     released, dummies = _inputs(check.query, desk)
-    desk.places.post().rehearse(check.query, released, dummies)
+    post = desk.places.post()
+    for block in plans:
+        for _, rel, columns in block.publics:
+            post.rehearse(derived(check.query, rel, columns), released, dummies)
+    post.rehearse(check.query, released, dummies)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
         return _replayed(granted)
-    noisy = _drawn_once(granted, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables))
-    recipes = [recipes_of(each) for each in plans]
-    blocks = tuple(finish_block(each.block, r, c) for each, r, c in zip(plans, recipes, noisy, strict=True))
-    ids = threaded_ids(check.query, recipes)
+    program = Program(
+        check.query,
+        plans,
+        lambda step, measured, publics: release(
+            granted, step, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics
+        ),
+        lambda query, blocks: _answer(query, blocks, desk),
+    )
+    answered = program.run()
+    ids = threaded_ids(check.query, [one.recipes for one in answered])
     query = thread(check.query, ids)
     made = present(
         check.query,
-        [MeasuredBlock(r, c) for r, c in zip(recipes, noisy, strict=True)],
-        _answer(query, blocks, desk, [(row_id(id), INT) for id in ids]),
-        cost=Cost(check.plan.epsilon.constant, Fraction(0)),
+        [MeasuredBlock(one.recipes, one.cells) for one in answered],
+        _answer(query, [one.table for one in answered], desk, [(row_id(id), INT) for id in ids]),
+        cost=check.plan.cost,
         release_id=granted.release_id,
         certificate=certificate(check.plan),
         dummy=desk.dummy,
@@ -108,36 +112,8 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
 
 
-def _drawn_once(
-    permit: Permit, measured: Sequence[Measured], engine: Engine, ledger: Ledger, unmoved: Callable[[], bool]
-) -> list[list[list[int]]]:
-    """The noisy cells of a charge. They are kept before anything is made of them: an answer that fails, or is
-    interrupted, because of what they are must not buy another draw. Files that changed under the query were not
-    those that were verified."""
-    kept = ledger.drawn(permit)
-    if kept is None:
-        try:
-            noisy = release(permit, measured, engine)
-        except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
-            raise EngineError("failed") from None
-        if not unmoved():
-            raise EngineError("failed")
-        kept = ledger.draw(permit, json.dumps(noisy).encode())
-    return json.loads(kept)  # type: ignore[no-any-return]
-
-
 def _replayed(found: Replay) -> Release:
     return replace(Release.from_bytes(found.answer), cost=Cost())
-
-
-def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
-    """How each aggregate is made of the block's noisy cells."""
-    out, at = [], 0
-    for one in plan.measurements:
-        assert one.scale is not None
-        out.append(Recipe(one.contribution, at, one.scale, one.aggregate.type))
-        at += cells(one.contribution)
-    return tuple(out)
 
 
 def scanned(relation: Relation) -> Scan:
@@ -178,8 +154,9 @@ def over_budget(over: OverBudget, span: Span) -> PrivQLError:
         "no budget": "ask the owner for a budget: `CREATE BUDGET … FOR UNIT …`",
     }.get(over.reason, "")
     if not help:
-        left = over.left.epsilon
-        help = f"spend at most ε = {amount_text(left)}, " if left > 0 else "nothing is left: "
+        left, asked = over.left, over.asked
+        spend = f"δ = {amount_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {amount_text(left.epsilon)}"
+        help = f"spend at most {spend}, " if left.epsilon > 0 else "nothing is left: "
         help += "use answers released before (`SHOW RELEASES`), or ask the owner for more budget"
     return refuse(code, str(over), span, help=help)
 

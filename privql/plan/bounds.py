@@ -20,12 +20,12 @@ def contribution(aggregate: Aggregate) -> Contribution:
     if aggregate.argument is None:
         return Tally(aggregate.where)
     if aggregate.function == "avg":
-        return Balance(_steps(aggregate.argument, aggregate.domain, spread=True), aggregate.where)
-    return Total(_steps(aggregate.argument, aggregate.domain, spread=False), aggregate.where)
+        return Balance(steps_of(aggregate.argument, aggregate.domain, spread=True), aggregate.where)
+    return Total(steps_of(aggregate.argument, aggregate.domain, spread=False), aggregate.where)
 
 
-def _steps(value: Scalar, domain: Domain, spread: bool) -> Steps:
-    """`spread`: noise will follow the width of the range, not its distance from zero."""
+def steps_of(value: Scalar, domain: Domain, spread: bool) -> Steps:
+    """A bounded number in whole steps. `spread`: noise will follow the width of its range, not its distance from 0."""
     low, high = (
         (domain.low or Fraction(0), domain.high or Fraction(0)) if not domain.empty else (Fraction(0), Fraction(0))
     )

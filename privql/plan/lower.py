@@ -1,45 +1,74 @@
-"""From a block of the typed tree to kernel terms: the declarations enforced at the scan, filters, columns, groups."""
+"""From a block of the typed tree to kernel terms: private rows beside each other and beside public ones, and groups.
+
+What is public in a block's tree is named, and handed to the engine as rows. Queries inside expressions become joins:
+a value is looked up, a test is a mark.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import Literal
 
+from privql.check.beside import both, conjuncts, produced
 from privql.check.env import Env
-from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
-from privql.domains import Domain, finite, grid_of
-from privql.functions.scalar import resolve
+from privql.check.named import private
+from privql.check.relations import (
+    Block,
+    CheckedQuery,
+    Combined,
+    Compute,
+    Distinct,
+    Gathered,
+    Joined,
+    PrivateScan,
+    Rel,
+    Sorted,
+    Subquery,
+    Where,
+)
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
-from privql.kernel.terms import Contribution, Key, Scan
-from privql.policy.catalog import Column
-from privql.syntax import ast
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.terms import Combine, Contribution, Join, Key, Mark, Order, Public
+from privql.plan.declared import scanned
+from privql.plan.fanout import most_alike
+from privql.plan.features import gathered
 
-_LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
+_TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOOL)
+_OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
+_COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
     stable: Stable
     keys: tuple[Key, ...]
+    publics: tuple[PublicRows, ...]  # what the engine is handed by name: a relation, and its columns
 
 
-def lower(block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env) -> Lowered:
-    """`rows`: the query's AT MOST, on top of the table's own."""
+def lower(
+    block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env, query: CheckedQuery
+) -> Lowered:
+    """`rows`: the query's AT MOST, on top of the tables' own."""
     needed: set[str] = set()
     for key in block.keys:
         needed |= fields(key.value)
     for contribution in contributions:
         needed |= _reads(contribution)
-    stable = _relation(block.rel, frozenset(needed), env)
-    table = env.catalog.table(block.table)
-    assert table is not None
-    limits = [limit for limit in (rows, table.at_most) if limit is not None]
+    made = _Lowering(block, env, query)
+    stable = made.relation(block.rel, frozenset(needed))
+    limits = [] if rows is None else [rows]
+    if any(table is not None and table.at_most for table in map(env.catalog.table, block.tables)):
+        # as many rows as there would be, had each table been cut to its declared rows at once
+        declared = _Lowering(block, env, query, cut=True).relation(block.rel, frozenset(needed)).rows
+        limits += [] if declared is None else [declared]
     if limits and (stable.rows is None or stable.rows > min(limits)):
         # last of all, so that rows which a filter drops do not use up a unit's share
         stable = rules.keep_rows(stable, min(limits))
-    return Lowered(stable, tuple(Key(key.value, key.members) for key in block.keys))
+    return Lowered(stable, tuple(Key(key.value, key.members) for key in block.keys), tuple(made.publics))
 
 
 def _reads(contribution: Contribution) -> frozenset[str]:
@@ -48,112 +77,224 @@ def _reads(contribution: Contribution) -> frozenset[str]:
     return read | fields(steps.value) if steps is not None else read
 
 
-def _relation(rel: Rel, needed: frozenset[str], env: Env) -> Stable:
-    match rel:
-        case Where(input=input, condition=condition):
-            return rules.keep_where(_relation(input, needed | fields(condition), env), condition)
-        case Compute(input=input, columns=columns):
-            kept = tuple((id, value) for id, value in columns if id in needed)
-            read = frozenset(name for _, value in kept for name in fields(value))
-            return rules.compute(_relation(input, read, env), kept)
-        case PrivateScan():
-            return _scan(rel, needed, env)
+class _Lowering:
+    """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
+
+    def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
+        self._index, self._env, self._query, self._cut = block.index, env, query, cut
+        self._subqueries: Mapping[str, Subquery] = dict(query.subqueries)
+        self._names = 0
+        self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
+        self.publics: list[PublicRows] = []
+
+    def relation(self, rel: Rel, needed: frozenset[str]) -> Stable:
+        needed = self._needed(needed)
+        self._types |= produced(rel)
+        match rel:
+            case PrivateScan():
+                return self._scan(rel, needed)
+            case Where(input=input, condition=condition):
+                below = self.relation(input, needed | fields(condition))
+                return rules.keep_where(self.answered(below, condition), condition)
+            case Compute(input=input, columns=columns):
+                kept = tuple((id, value) for id, value in columns if id in needed)
+                below = self.relation(input, frozenset(name for _, value in kept for name in fields(value)))
+                for _, value in kept:
+                    below = self.answered(below, value)
+                return rules.compute(below, kept)
+            case Joined():
+                return self._joined(rel, needed)
+            case Gathered(input=input, keys=keys, features=features):
+                wanted = tuple(one for one in features if one.id in needed)
+                read = [term for one in wanted for term in (one.argument, one.where) if term is not None]
+                read += [term for _, term in keys]
+                below = self.relation(input, frozenset(name for term in read for name in fields(term)))
+                for term in read:
+                    below = self.answered(below, term)
+                return gathered(below, keys, wanted, needed, self._whole_unit(input))
+            case Distinct(input=input):
+                return rules.distinct(self.relation(input, frozenset(produced(input))))
+            case Combined():
+                left = self.relation(rel.left, frozenset(rel.left_columns))
+                right = self.relation(rel.right, frozenset(rel.right_columns))
+                named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
+                return rules.combine(left, right, Combine(rel.op, rel.all, left.term, right.term, tuple(named)))
+            case Sorted(input=input, keys=keys, limit=int(limit), per_unit=True):
+                below = self.relation(input, needed | {name for key in keys for name in fields(key.value)})
+                order = tuple(Order(key.value, key.descending, key.nulls_first) for key in keys)
+                return rules.keep_rows(below, limit, order)
+            case _:
+                raise rules.Unproved("private rows were related in a way that has no rule")
+
+    def _needed(self, needed: frozenset[str]) -> frozenset[str]:
+        """With what the queries among them read of the row around."""
+        asked = [self._subqueries[name] for name in needed & self._subqueries.keys()]
+        read: set[str] = set(needed)
+        for one in asked:
+            inner = produced(one.rel).keys()
+            terms = [one.operand, one.where, *(outside for outside, _ in one.on)]
+            read |= {name for term in terms if term is not None for name in fields(term) if name not in inner}
+        return frozenset(read)
+
+    def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
+        stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self._env)
+        table = self._env.catalog.table(rel.table)
+        most = table.at_most if table is not None and self._cut else None
+        return stable if most is None else rules.keep_rows(stable, most)
+
+    def _whole_unit(self, rel: Rel) -> frozenset[str]:
+        """The columns that name the unit itself: within one unit they have one value."""
+        units: set[str] = set()
+        todo = [rel]
+        while todo:
+            at = todo.pop()
+            if isinstance(at, PrivateScan):
+                table = self._env.catalog.table(at.table)
+                units |= {id for id, name, _ in at.columns if table is not None and name == table.unit_column}
+            todo.extend(getattr(at, side) for side in ("input", "left", "right") if hasattr(at, side))
+        return frozenset(units)
+
+    # ---- joins
+
+    def _joined(self, rel: Joined, needed: frozenset[str]) -> Stable:
+        ours, theirs = produced(rel.left), produced(rel.right)
+        tests = conjuncts(rel.on)
+        pairs, rest = _pairs(tests, ours, theirs)
+        read = needed | {name for test in tests for name in fields(test)}
+        if private(rel.left) and private(rel.right):
+            left = self.relation(rel.left, read & ours.keys())
+            right = self.relation(rel.right, read & theirs.keys())
+            kind: Literal["INNER", "LEFT", "FULL"] = "INNER"
+            if rel.kind == "LEFT" or rel.kind == "FULL":
+                kind = rel.kind
+            return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
+        if private(rel.right):
+            pairs = tuple((b, a) for a, b in pairs)
+            return self._looked_up(self.relation(rel.right, read & theirs.keys()), rel.left, read, pairs, rest, False)
+        below = self.relation(rel.left, read & ours.keys())
+        return self._looked_up(below, rel.right, read, pairs, rest, rel.kind == "LEFT")
+
+    def _looked_up(
+        self,
+        below: Stable,
+        rel: Rel,
+        read: frozenset[str],
+        pairs: tuple[tuple[Scalar, Scalar], ...],
+        rest: list[Scalar],
+        outer: bool,
+    ) -> Stable:
+        public, on = self._public(rel, read, pairs)
+        columns = frozenset(column for _, column in on)
+        most = most_alike(rel, columns, self._query, self._env)
+        return rules.lookup(below, public, on, both(rest), most, outer)
+
+    def _public(
+        self, rel: Rel, read: frozenset[str], pairs: tuple[tuple[Scalar, Scalar], ...]
+    ) -> tuple[Public, tuple[tuple[Scalar, str], ...]]:
+        """The relation by a name, with the columns that are read and those that pairs compare with."""
+        self._names += 1
+        columns: dict[str, Scalar] = {id: Field(id, type) for id, type in produced(rel).items() if id in read}
+        on: list[tuple[Scalar, str]] = []
+        for number, (outside, inside) in enumerate(pairs):
+            id = inside.name if isinstance(inside, Field) else f"k{self._names}_{number}"
+            columns[id] = inside
+            on.append((outside, id))
+        name = f"rows {self._index}.{self._names}"
+        typed = tuple((id, term.type) for id, term in columns.items())
+        self._types |= dict(typed)
+        self.publics.append((name, Compute(rel, tuple(columns.items())), typed))
+        return Public(name, typed), tuple(on)
+
+    # ---- queries inside expressions
+
+    def answered(self, below: Stable, term: Scalar) -> Stable:
+        """The relation with a column for each query that the term asks."""
+        for name in sorted(fields(term) & self._subqueries.keys()):
+            if name not in below.columns:
+                self._types[name] = next(field.type for field in _fields(term) if field.name == name)
+                below = self._answered(below, name, self._subqueries[name])
+        return below
+
+    def _answered(self, below: Stable, name: str, asked: Subquery) -> Stable:
+        if asked.kind == "scalar":
+            return self._valued(below, name, asked)
+        if asked.kind == "exists":
+            return self._marked(below, name, asked, ())
+        assert asked.operand is not None and asked.column is not None
+        column = Field(asked.column, produced(asked.rel)[asked.column])
+        compared = Apply(_COMPARED[asked.op], (asked.operand, column), BOOL)
+        if asked.kind == "all":
+            compared = Apply(_OPPOSITE[asked.op], (asked.operand, column), BOOL)
+        met, unknown = f"{name}_met", f"{name}_unknown"
+        below = self._marked(below, met, asked, (compared,))
+        below = self._marked(below, unknown, asked, (Apply("is_null", (compared,), BOOL),))
+        found, otherwise = (_FALSE, _TRUE) if asked.kind == "all" else (_TRUE, _FALSE)
+        value = Apply("case", (Field(met, BOOL), found, Field(unknown, BOOL), _UNKNOWN, otherwise), BOOL)
+        return self._with(below, name, value, hidden=(met, unknown))
+
+    def _valued(self, below: Stable, name: str, asked: Subquery) -> Stable:
+        assert asked.column is not None
+        types = produced(asked.rel)
+        value: Scalar = Field(asked.column, types[asked.column])
+        read = frozenset({asked.column, *(id for _, inner in asked.on for id in fields(inner))})
+        before = below.columns
+        if private(asked.rel):
+            right = self.relation(asked.rel, read)
+            below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
+        else:
+            public, on = self._public(asked.rel, read, asked.on)
+            below = rules.lookup(below, public, on, asked.where, 1, True)
+        if asked.default is not None and asked.on:
+            inner = asked.on[0][1]  # equal to something, so it is NULL only where no row was found
+            value = Apply("case", (Apply("is_null", (inner,), BOOL), asked.default, value), value.type)
+        return self._with(below, name, value, hidden=tuple(below.columns - before))
+
+    def _marked(self, below: Stable, column: str, asked: Subquery, tests: tuple[Scalar, ...]) -> Stable:
+        """TRUE where some row meets the ties to this row and these tests."""
+        types = produced(asked.rel)
+        ours = dict.fromkeys(below.columns, BOOL)
+        pairs, rest = _pairs([*tests, *conjuncts(asked.where)], ours, types)
+        pairs = (*asked.on, *pairs)
+        read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)) & types.keys()
+        if private(asked.rel):
+            among = self.relation(asked.rel, read)
+            return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
+        public, on = self._public(asked.rel, read, pairs)
+        types = dict(public.columns)
+        named = tuple((outside, Field(id, types[id])) for outside, id in on)
+        return rules.mark(below, public, Mark(below.term, column, public, named, both(rest)))
+
+    def _with(self, below: Stable, name: str, value: Scalar, hidden: tuple[str, ...]) -> Stable:
+        kept = tuple((id, Field(id, self._types[id])) for id in sorted(below.columns - set(hidden)))
+        return rules.compute(below, (*kept, (name, value)))
+
+
+def _fields(term: Scalar) -> list[Field]:
+    match term:
+        case Field():
+            return [term]
+        case Apply(args=args):
+            return [one for arg in args for one in _fields(arg)]
         case _:
-            raise rules.Unproved("a block reads private rows, filtered and computed, and nothing else")
+            return []
 
 
-def _scan(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
-    """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped."""
-    table = env.catalog.table(rel.table)
-    assert table is not None and table.unit is not None
-    wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
-    required = [column for column in table.columns if column.not_null and column.name != table.unit_column]
-    read = {name for _, name in wanted} | {column.name for column in required}
-    columns = {column.name: column for column in table.columns if column.name in read}
-    unit = table.column(table.unit_column) if table.unit_column is not None else None
-    stable = rules.scan(
-        Scan(
-            table.name,
-            table.unit,
-            (unit.name, unit.type) if unit is not None else None,
-            table.one_row_per_unit,
-            tuple((column.name, column.type) for column in columns.values()),
-        )
-    )
-    for column in required:
-        value = enforced(column, env)
-        stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
-    return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
+def _pairs(
+    tests: list[Scalar], ours: Mapping[str, ValueType], theirs: Mapping[str, ValueType]
+) -> tuple[tuple[tuple[Scalar, Scalar], ...], list[Scalar]]:
+    """The equalities of one side's value with the other's, and what else is asked of both."""
+    pairs: list[tuple[Scalar, Scalar]] = []
+    rest: list[Scalar] = []
+    for test in tests:
+        match test:
+            case Apply(op="eq", args=(one, other)) if _split(one, other, ours, theirs):
+                pairs.append((one, other))
+            case Apply(op="eq", args=(other, one)) if _split(one, other, ours, theirs):
+                pairs.append((one, other))
+            case _:
+                rest.append(test)
+    return tuple(pairs), rest
 
 
-def enforced(column: Column, env: Env) -> Scalar:
-    """What a query sees of a column: its declaration, made true."""
-    raw, type, domain = Field(column.name, column.type), column.type, declared(column, env)
-    if domain.values is not None:
-        if type.kind == "BOOL" or len(domain.values) > _LISTED:
-            return raw
-        members = tuple(Const(value, type) for value in domain.values)
-        return _only_if(Apply("in", (raw, *members), BOOL), raw, type) if members else Const(None, type)
-    low = Const(_bound(domain, type, low=True), type) if domain.low is not None else None
-    high = Const(_bound(domain, type, low=False), type) if domain.high is not None else None
-    if low is None and high is None:
-        return raw
-    if type.kind in ("DATE", "TIMESTAMP"):
-        tests = tuple(Apply(op, (raw, end), BOOL) for op, end in (("ge", low), ("le", high)) if end is not None)
-        return _only_if(tests[0] if len(tests) == 1 else Apply("and", tests, BOOL), raw, type)
-    if low is not None and high is not None:
-        clamped = Apply("clamp", (raw, low, high), type)
-        return clamped if domain.grid in (None, grid_of(type)) else _on_grid(clamped, low, domain.grid, type)
-    end, op = (low, "lt") if low is not None else (high, "gt")
-    assert end is not None
-    return Apply("case", (Apply(op, (raw, end), BOOL), end, raw), type)
-
-
-def _on_grid(value: Scalar, low: Const, grid: Fraction, type: ValueType) -> Scalar:
-    """The multiple of the grid nearest to a value of at least `low`, which is one; the greater of two as near."""
-    if type.kind == "FLOAT":  # a power of two, so that both products are exact
-        up = _apply("add", _apply("mul", value, Const(float(1 / grid), type)), Const(0.5, type))
-        return _apply("mul", _apply("floor", up), Const(float(grid), type))
-    unit = grid_of(type)
-    assert unit is not None
-    half, whole = (_exact(steps * unit, type) for steps in (int(grid / unit) // 2, int(grid / unit)))
-    up = _apply("add", _apply("sub", value, low), half)
-    return Apply("cast", (_apply("add", low, _apply("sub", up, _apply("mod", up, whole))),), type)
-
-
-def _exact(value: Fraction, type: ValueType) -> Const:
-    return Const(int(value) if type.kind == "INT" else value, type)
-
-
-def _apply(op: str, *args: Scalar) -> Scalar:
-    found = resolve(op, tuple(arg.type for arg in args), tuple(a.value if isinstance(a, Const) else None for a in args))
-    assert found is not None
-    taken = (
-        arg if arg.type == wanted else Apply("cast", (arg,), wanted)
-        for arg, wanted in zip(args, found.arg_types, strict=True)
-    )
-    return Apply(found.op, tuple(taken), found.result)
-
-
-def declared(column: Column, env: Env) -> Domain:
-    """REFERENCES says which groups there are, and changes no value: a row that dangles is in none of them."""
-    if not isinstance(column.values_from, ast.Query) or env.public is None:
-        return column.domain
-    members = env.public.query(column.values_from)
-    return column.domain if members is None else finite(members, column.domain.nullable, column.domain.grid)
-
-
-def _only_if(test: Scalar, value: Scalar, type: ValueType) -> Scalar:
-    return Apply("case", (test, value, Const(None, type)), type)
-
-
-def _bound(domain: Domain, type: ValueType, low: bool) -> Value:
-    bound = domain.low if low else domain.high
-    assert bound is not None
-    match type.kind:
-        case "FLOAT":
-            return float(bound)
-        case "DECIMAL":
-            return bound
-        case _:
-            return int(bound)
+def _split(one: Scalar, other: Scalar, ours: Mapping[str, ValueType], theirs: Mapping[str, ValueType]) -> bool:
+    return bool(fields(other)) and fields(one) <= ours.keys() and fields(other) <= theirs.keys()

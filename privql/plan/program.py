@@ -16,8 +16,9 @@ from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Balance, Contribution, Tally, Unit
 from privql.plan.amounts import ZERO, Amount, known
 from privql.plan.bounds import contribution
-from privql.plan.lower import Lowered, lower
+from privql.plan.lower import Lowered, PublicRows, lower
 from privql.plan.spend import Wanted, split
+from privql.policy.findings import listing
 from privql.syntax import ast
 
 
@@ -52,6 +53,10 @@ class BlockPlan:
     lowered: Lowered
     measurements: tuple[Measurement, ...]
     measured: Measured | None  # None while a parameter of its price has no value
+
+    @property
+    def publics(self) -> tuple[PublicRows, ...]:
+        return self.lowered.publics
 
 
 @frozen
@@ -88,7 +93,7 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
     lowered: dict[int, Lowered] = {}
     for block in query.blocks:
         contributions = tuple(contribution(aggregate) for aggregate in block.aggregates)
-        lowered[block.index] = lower(block, contributions, limits.get(block.index), env)
+        lowered[block.index] = lower(block, contributions, limits.get(block.index), env, query)
         wanted[block.index] = [
             _wanted(*pair, block, lowered[block.index]) for pair in zip(block.aggregates, contributions, strict=True)
         ]
@@ -148,7 +153,7 @@ def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Low
     if rows is None:
         raise refuse(
             "PQL0407",
-            f"one {block.unit.name} may own any number of rows of `{block.table}`",
+            f"one {block.unit.name} may own any number of rows of {listing(block.tables)}",
             aggregate.span,
             why="sensitivity: one row's reach x rows per unit = ∞",
             help="end the query with `AT MOST 10 ROWS PER UNIT`, or ask the owner to declare it",

@@ -107,6 +107,16 @@ class Catalog:
         folded = fold(name)
         return next((table for table in self.tables if fold(table.name) == folded), None)
 
+    def reached(self, name: str) -> tuple[str, ...]:
+        """The tables along which this one's unit is reached, one after another. A policy has no circles."""
+        out: list[str] = []
+        table = self.table(name)
+        while table is not None and table.via:
+            column = table.column(table.via[0])
+            table = self.table(column.references[0]) if column is not None and column.references is not None else None
+            out += [] if table is None else [table.name]
+        return tuple(out)
+
     def view(self, name: str) -> View | None:
         folded = fold(name)
         return next((view for view in self.views if fold(view.name) == folded), None)

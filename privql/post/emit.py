@@ -20,6 +20,7 @@ from privql.check.relations import (
     Combined,
     Compute,
     Distinct,
+    Gathered,
     Grouped,
     Joined,
     Measured,
@@ -181,7 +182,7 @@ class _Emitter:
                 return self._combined(rel, ordered)
             case Sorted():
                 return self._sorted(rel, ordered)
-            case PrivateScan():
+            case PrivateScan() | Gathered():
                 raise AssertionError("private rows never come here")
             case _:
                 assert_never(rel)

@@ -83,6 +83,18 @@ class PostProcessor:
         values = [row[0] for row in exact(self._attempt(found), (types[column],))]
         return tuple(values) if len(values) <= MOST_VALUES else None
 
+    def most_alike(self, table: str, columns: Sequence[str]) -> int:
+        """How many rows of a public table have the same values in these columns, at most; 1 of none."""
+
+        def found(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+            leaf = self._open(connection, table)
+            by = ", ".join(leaf.column(column) for column in columns) or "()"
+            counted = f"SELECT count(*) AS n FROM {leaf.sql} GROUP BY {by}"
+            return connection.execute(f"SELECT coalesce(max(n), 1) FROM ({counted})").fetchall()
+
+        ((most,),) = self._attempt(found)
+        return max(int(most), 1)
+
     def interrupt(self) -> None:
         """Stop what is running, from another thread; it fails."""
         if self._connection is not None:

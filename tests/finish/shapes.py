@@ -23,7 +23,7 @@ def aggregate(id: str, function: str, type: ValueType) -> Aggregate:
 
 
 def block(index: int, keys: tuple[GroupingKey, ...], aggregates: tuple[Aggregate, ...]) -> Block:
-    return Block(index, PrivateScan("t", ()), "t", Unit("u"), keys, aggregates, NOWHERE)
+    return Block(index, PrivateScan("t", ()), ("t",), Unit("u"), keys, aggregates, NOWHERE)
 
 
 def attribute(id: str, type: ValueType, label: Label = Label.RELEASED) -> Attribute:

@@ -21,7 +21,7 @@ from privql.kernel.scalars import FLOAT, INT, Field, Value, ValueType, decimal
 from privql.kernel.terms import Balance, Total
 from privql.pipeline.check import check_text
 from privql.plan.bounds import contribution
-from privql.plan.lower import enforced
+from privql.plan.declared import enforced
 from privql.plan.program import Plan
 from privql.policy.build import build_catalog
 from tests import reference

@@ -1,0 +1,266 @@
+"""Private rows beside others: which joins are private still, and in which order they are made.
+
+Rows of two private tables may meet only where they are of the same unit: some equality must say so, of columns that
+locate the same thing - the unit itself, or a row whose key a reference names. Which rows a comma or an INNER JOIN puts
+together is said by ON and WHERE alike, so both are read before the joins are made: each condition goes to the first
+place where all of its columns are in sight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from privql.check.inside import read_inside
+from privql.check.named import private, private_tables
+from privql.check.operations import not_yet
+from privql.check.relations import (
+    Combined,
+    Compute,
+    Distinct,
+    Gathered,
+    Grouped,
+    Joined,
+    Measured,
+    PrivateScan,
+    PublicScan,
+    Rel,
+    ReleasedScan,
+    Rows,
+    Shared,
+    Sorted,
+    Where,
+    Windowed,
+)
+from privql.check.typed import Context
+from privql.diagnostics import PrivQLError, Span, refuse
+from privql.frozen import inside
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.policy.findings import listing
+
+
+def produced(rel: Rel) -> dict[str, ValueType]:
+    """The columns of a relation."""
+    match rel:
+        case PublicScan(columns=scanned) | ReleasedScan(columns=scanned) | PrivateScan(columns=scanned):
+            return {id: type for id, _, type in scanned}
+        case Shared(columns=shared):
+            return {id: type for id, _, type in shared}
+        case Measured(columns=columns) | Rows(columns=columns) | Combined(columns=columns):
+            return dict(columns)
+        case Compute(columns=computed):
+            return {id: term.type for id, term in computed}
+        case Where(input=input) | Distinct(input=input) | Sorted(input=input):
+            return produced(input)
+        case Joined(left=left, right=right):
+            return produced(left) | produced(right)
+        case Grouped(keys=keys, aggregates=calls, grouping=masks):
+            found = {id: term.type for id, term in keys} | {id: call.type for id, call in calls}
+            return found | {id: ValueType("INT") for id, _ in masks}
+        case Gathered(keys=keys, features=features):
+            return {id: term.type for id, term in keys} | {one.id: one.type for one in features}
+        case Windowed(input=input, calls=windows):
+            return produced(input) | {id: window.call.type for id, window in windows}
+
+
+def around(rel: Rel, context: Context) -> set[str]:
+    """The columns that a query reads and does not have: those of the row around it."""
+    read: set[str] = set()
+    own: set[str] = set()
+    todo: list[Any] = [rel]
+    while todo:
+        match todo.pop():
+            case Const():
+                pass
+            case Field(name=name) if name in context.subqueries:
+                own.add(name)
+                todo.append(context.subqueries[name])
+            case Field(name=name):
+                read.add(name)
+            case Apply(args=args):
+                todo.extend(args)
+            case node:
+                if isinstance(node, Rel):
+                    own |= produced(node).keys()
+                if isinstance(node, Shared):
+                    todo.extend(shared for name, shared in context.shared if name == node.name)
+                todo.extend(inside(node))
+    return read - own
+
+
+def conjuncts(term: Scalar | None) -> list[Scalar]:
+    match term:
+        case None:
+            return []
+        case Apply(op="and", args=args):
+            return [one for arg in args for one in conjuncts(arg)]
+        case _:
+            return [term]
+
+
+def both(terms: Sequence[Scalar]) -> Scalar | None:
+    return None if not terms else terms[0] if len(terms) == 1 else Apply("and", tuple(terms), BOOL)
+
+
+def arranged(rel: Rel, condition: Scalar | None, span: Span, context: Context) -> Rel:
+    """FROM and WHERE over private rows: the tables one after another, each where conditions tie it to those before."""
+    leaves: list[Rel] = []
+    tests: list[Scalar] = []
+    _flatten(rel, leaves, tests)
+    if len(leaves) == 1:
+        return rel if condition is None else Where(rel, condition)
+    tests += conjuncts(condition)
+    reads = {test: read_inside(test, context) for test in tests}
+    columns = [set(produced(leaf)) for leaf in leaves]
+    everything = set().union(*columns)
+    for at, leaf in enumerate(leaves):
+        own = [test for test in tests if reads[test] & everything and reads[test] & everything <= columns[at]]
+        tests = [test for test in tests if test not in own]
+        above = both(own)
+        leaves[at] = leaf if above is None else Where(leaf, above)
+    same = _same(tests)
+    todo = sorted(range(len(leaves)), key=lambda at: not private(leaves[at]))  # stable: private ones first
+    first = todo.pop(0)
+    made, seen = leaves[first], set(columns[first])
+    while todo:
+        chosen = _next(todo, leaves, columns, seen, tests, same, context)
+        if chosen is None:
+            raise off_the_unit(made, leaves[todo[0]], span, context)
+        todo.remove(chosen)
+        seen |= columns[chosen]
+        now = [t for t in tests if reads[t] & everything <= seen and not fields(t) & context.subqueries.keys()]
+        tests = [test for test in tests if test not in now]
+        made = Joined("INNER", made, leaves[chosen], both(now))
+    rest = both(tests)
+    return made if rest is None else Where(made, rest)
+
+
+def _flatten(rel: Rel, leaves: list[Rel], tests: list[Scalar]) -> None:
+    if isinstance(rel, Joined) and rel.kind in ("INNER", "CROSS") and not rel.lateral:
+        _flatten(rel.left, leaves, tests)
+        _flatten(rel.right, leaves, tests)
+        tests += conjuncts(rel.on)
+    else:
+        leaves.append(rel)
+
+
+def _next(
+    todo: Sequence[int],
+    leaves: Sequence[Rel],
+    columns: Sequence[set[str]],
+    seen: set[str],
+    tests: Sequence[Scalar],
+    same: dict[str, str],
+    context: Context,
+) -> int | None:
+    """Which to join next: private rows of the same unit, public rows that an equality ties, then any public ones."""
+    for at in todo:
+        if private(leaves[at]) and _of_one_unit(seen, columns[at], same, context):
+            return at
+    public = [at for at in todo if not private(leaves[at])]
+    for at in public:
+        if any(_ties(test, seen, columns[at]) for test in tests):
+            return at
+    waiting = any(private(leaves[at]) for at in todo)
+    return public[0] if public and not waiting else None
+
+
+def _ties(test: Scalar, seen: set[str], new: set[str]) -> bool:
+    if not isinstance(test, Apply) or test.op != "eq":
+        return False
+    one, other = (fields(arg) for arg in test.args)
+    return bool((one <= seen and other <= new and other) or (other <= seen and one <= new and one))
+
+
+def _same(tests: Iterable[Scalar]) -> dict[str, str]:
+    """Columns that must be equal, each with one of them that stands for all."""
+    leader: dict[str, str] = {}
+
+    def find(id: str) -> str:
+        while leader.get(id, id) != id:
+            id = leader[id]
+        return id
+
+    for test in tests:
+        match test:
+            case Apply(op="eq", args=(Field(name=one), Field(name=other))):
+                leader[find(one)] = find(other)
+                leader.setdefault(find(other), find(other))
+            case _:
+                pass
+    return {id: find(id) for id in list(leader)}
+
+
+def _of_one_unit(left: set[str], right: set[str], same: dict[str, str], context: Context) -> bool:
+    def located(ids: set[str]) -> set[tuple[str, str]]:
+        return {(same[id], place) for id in ids if id in same and (place := context.attributes[id].locates) is not None}
+
+    return bool(located(left) & located(right))
+
+
+def outer_join(joined: Joined, span: Span, context: Context) -> Rel:
+    """A LEFT, RIGHT or FULL join with private rows, whose ON says all of how they meet."""
+    left, right = private(joined.left), private(joined.right)
+    kept = {"LEFT": (True, False), "RIGHT": (False, True), "FULL": (True, True)}[joined.kind]
+    if (kept[0] and not left) or (kept[1] and not right):
+        raise refuse(
+            "PQL0412",
+            f"a {joined.kind} JOIN that keeps public rows",
+            span,
+            why="a public row that meets nobody would vanish, or appear, with one unit",
+            help="keep the private rows: put the public table on the other side, or make the join INNER; groups that"
+            " nobody is in are listed by `GROUP BY k KEYS (SELECT …)`",
+        )
+    if (
+        left
+        and right
+        and not _of_one_unit(
+            set(produced(joined.left)), set(produced(joined.right)), _same(conjuncts(joined.on)), context
+        )
+    ):
+        raise off_the_unit(joined.left, joined.right, span, context)
+    if joined.kind == "RIGHT":
+        return replace(joined, kind="LEFT", left=joined.right, right=joined.left)
+    return joined
+
+
+def off_the_unit(left: Rel, right: Rel, span: Span, context: Context) -> PrivQLError:
+    one, other = (private_tables(rel, context) for rel in (left, right))
+    return refuse(
+        "PQL0412",
+        f"nothing says that these rows of {listing(one)} and of {listing(other)} are of the same unit",
+        span,
+        why="otherwise one person's row would meet the rows of everybody",
+        help=_how_to_tie(left, right, context),
+    )
+
+
+def _how_to_tie(left: Rel, right: Rel, context: Context) -> str:
+    places: dict[str, str] = {}
+    for id in produced(left):
+        attribute = context.attributes[id]
+        if attribute.locates is not None:
+            places.setdefault(attribute.locates, attribute.name)
+    for id in produced(right):
+        attribute = context.attributes[id]
+        if attribute.locates in places:
+            name = places[attribute.locates]
+            return f"join them on it: `a.{name} = b.{attribute.name}`"
+    return "select the unit's column on both sides, and join on it"
+
+
+def one_unit(left: Rel, right: Rel, span: Span, context: Context) -> None:
+    """Private rows of both sides must be of the same kind of unit, told by a column."""
+    tables = [context.env.catalog.table(name) for rel in (left, right) for name in private_tables(rel, context)]
+    units = {table.unit.name for table in tables if table is not None and table.unit is not None}
+    if len(units) > 1:
+        raise refuse(
+            "PQL0412",
+            f"private rows of different units: {listing(sorted(units))}",
+            span,
+            why="a row of both would belong to two units",
+            help="aggregate one of them first; the answer may be joined with anything",
+        )
+    if private(left) and private(right) and any(t is not None and not t.unit_column and not t.via for t in tables):
+        raise not_yet("a join of private tables whose rows are units themselves", span, "declare a unit column")

@@ -1,0 +1,206 @@
+"""Queries inside expressions: as values of public and released rows, and beside a row of private ones.
+
+Beside private rows such a query is taken apart: what it has to do with the row around it - conditions of its WHERE - is
+stated beside it, so that it can be a join. One that reads private rows itself must be of the same unit as the row
+around it, unless it is a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from privql.check.beside import conjuncts
+from privql.check.inside import read_inside, replaced
+from privql.check.named import private
+from privql.check.operations import apply, not_yet
+from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind
+from privql.check.scope import Scope
+from privql.check.typed import Context, Correlation, Place, Typed, const
+from privql.diagnostics import Span, refuse
+from privql.functions.scalar import evaluate_term
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, fields
+from privql.syntax import ast
+
+
+def subquery(
+    kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
+) -> Typed:
+    from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
+
+    context = place.context
+    context.correlations.append(Correlation(query.body))
+    rel, columns = checked(query, context, place.scope)
+    tied = context.correlations.pop()
+    if kind != "exists" and len(columns) != 1:
+        raise refuse(
+            "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
+        )
+    column = columns[0] if columns else None
+    if private(rel):
+        _of_this_unit(kind, operand, column, tied, span, context)
+    if kind == "exists":
+        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
+    elif kind == "scalar":
+        assert column is not None
+        result, domain = column.type, context.column_domain(column.id).with_null()
+        if tied.default is not None:
+            domain = domain.union(context.domain_of(tied.default, {}))
+    else:
+        assert column is not None and operand is not None
+        operand = _compared(operand, column, span)
+        result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
+    id = context.fresh()
+    context.subqueries[id] = Subquery(
+        kind,
+        rel,
+        column.id if column else None,
+        operand.term if operand else None,
+        op,
+        tuple(tied.on),
+        _all(tied.where),
+        tied.default,
+    )
+    label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
+    context.add(Attribute(id, kind, result, domain, label, span=span))
+    return Typed(Field(id, result), domain, span)
+
+
+def _compared(operand: Typed, column: Attribute, span: Span) -> Typed:
+    meet = apply("eq", [operand, Typed(Field(column.id, column.type), column.domain, span)], span)
+    assert isinstance(meet.term, Apply)
+    if meet.term.args[1] != Field(column.id, column.type):
+        raise refuse(
+            "PQL0301",
+            f"{operand.type} is compared with a query of {column.type}",
+            span,
+            help=f"cast in the query: `SELECT CAST({column.name} AS {operand.type})`",
+        )
+    return Typed(meet.term.args[0], operand.domain, span)
+
+
+def _of_this_unit(
+    kind: SubqueryKind, operand: Typed | None, column: Attribute | None, tied: Correlation, span: Span, context: Context
+) -> None:
+    pairs = list(tied.on)
+    if kind in ("in", "any") and operand is not None and column is not None:
+        pairs.append((operand.term, Field(column.id, column.type)))
+    if any(
+        located(outside, context) and located(outside, context) == located(inner, context) for outside, inner in pairs
+    ):
+        return
+    raise refuse(
+        "PQL0412",
+        "nothing ties this query to the unit of the row around it",
+        span,
+        why="otherwise one person's row would depend on the rows of everybody",
+        help="compare the unit's column inside it with that outside, or aggregate in it: then it is a release",
+    )
+
+
+def located(term: Scalar, context: Context) -> str | None:
+    return context.attributes[term.name].locates if isinstance(term, Field) else None
+
+
+# ---------------------------------------------------------------- inside: conditions on the row around
+
+
+def untied(condition: Typed, select: ast.Select, scope: Scope, context: Context) -> tuple[Typed, list[Scalar]]:
+    """The condition without those of its parts that read private columns around this SELECT, and those parts."""
+    own = {column.id for column in scope.everything()}
+    outside = outer_ids(scope) - own
+
+    def reads_around(term: Scalar) -> bool:
+        read = read_inside(term, context) & outside
+        return any(context.attributes[id].label is Label.PRIVATE for id in read)
+
+    parts = conjuncts(condition.term)
+    tied = [part for part in parts if reads_around(part)]
+    if not tied:
+        return condition, []
+    if not context.correlations or context.correlations[-1].select is not select:
+        raise not_yet("a query that reads private columns from further around", condition.span, "join instead")
+    if any(fields(part) & context.subqueries.keys() for part in tied):
+        raise not_yet("a query within a correlated query over private rows", condition.span, "join instead")
+    rest = [part for part in parts if part not in tied]
+    return replace(condition, term=_all(rest) or Const(True, BOOL)), tied
+
+
+def tie_groups(
+    tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span, context: Context
+) -> list[tuple[Scalar, Scalar]]:
+    """Of an aggregating query, what is equal outside and inside: the inside becomes a group key."""
+    outside = outer_ids(scope)
+    if select.having is not None or select.group or select.group_all:
+        raise not_yet("GROUP BY or HAVING in a correlated query over private rows", span, "join instead")
+    pairs: list[tuple[Scalar, Scalar]] = []
+    for part in tied:
+        match part:
+            case Apply(op="eq", args=(one, other)) if fields(one) <= outside and not fields(other) & outside:
+                pairs.append((one, other))
+            case Apply(op="eq", args=(one, other)) if fields(other) <= outside and not fields(one) & outside:
+                pairs.append((other, one))
+            case _:
+                raise not_yet(
+                    "a correlated aggregate whose condition is no equality", span, "join, and aggregate with GROUP BY"
+                )
+    return pairs
+
+
+def tie(
+    rel: Rel, on: Sequence[tuple[Scalar, Scalar]], rest: Sequence[Scalar], scope: Scope, span: Span, context: Context
+) -> Rel:
+    """The query with the columns that its ties to the row around need; the ties stand in the correlation."""
+    if not isinstance(rel, Compute):
+        raise not_yet("DISTINCT, ORDER BY or LIMIT in a correlated query over private rows", span, "leave it out")
+    frame, extra = context.correlations[-1], dict[str, Scalar]()
+    outside = outer_ids(scope)
+
+    def kept(inner: Scalar) -> Field:
+        id = context.fresh()
+        source = context.attributes.get(inner.name) if isinstance(inner, Field) else None
+        label = context.label(inner)
+        context.add(
+            Attribute(
+                id, "", inner.type, context.domain_of(inner, {}), label, locates=source.locates if source else None
+            )
+        )
+        extra[id] = inner
+        return Field(id, inner.type)
+
+    for around, inner in on:
+        frame.on.append((around, kept(inner)))
+    for part in rest:
+        match part:
+            case Apply(op="eq", args=(one, other)) if fields(one) <= outside and not fields(other) & outside:
+                frame.on.append((one, kept(other)))
+            case Apply(op="eq", args=(one, other)) if fields(other) <= outside and not fields(one) & outside:
+                frame.on.append((other, kept(one)))
+            case _:
+                own = {id: Field(id, context.attributes[id].type) for id in fields(part) - outside}
+                known: dict[Scalar, Field] = {column: kept(column) for column in own.values()}
+                frame.where.append(replaced(part, known, context))
+    return Compute(rel.input, (*rel.columns, *extra.items()))
+
+
+def of_nothing(value: Scalar, counts: set[str], others: set[str]) -> Scalar | None:
+    """What a correlated aggregate is where no row matches: counts are 0, all else is NULL."""
+    read = fields(value)
+    if not read & counts or not read <= counts | others:
+        return None
+    row = {id: 0 if id in counts else None for id in read}
+    found = evaluate_term(value, row)
+    return None if found is None else Const(found, value.type)
+
+
+def outer_ids(scope: Scope) -> set[str]:
+    out: set[str] = set()
+    around = scope.parent
+    while around is not None:
+        out |= {column.id for column in around.everything()}
+        around = around.parent
+    return out
+
+
+def _all(parts: Sequence[Scalar]) -> Scalar | None:
+    return None if not parts else parts[0] if len(parts) == 1 else Apply("and", tuple(parts), BOOL)

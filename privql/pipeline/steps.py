@@ -1,0 +1,136 @@
+"""The steps of a plan: what can be measured is measured, until every block is answered.
+
+A block waits for those whose answers it reads; one whose groups nobody listed first learns which there are, and is then
+measured over them. What the steps are depends on the plan and on earlier noisy answers alone, so a charge that is
+resumed takes the same ones; their total cost was fixed before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from privql.check.relations import Attribute, Block, CheckedQuery, Label, Measured, Rel, Shared
+from privql.domains import Domain
+from privql.finish.cells import finish_block
+from privql.finish.recipe import Recipe
+from privql.finish.table import Table
+from privql.frozen import inside
+from privql.kernel.measure import Measured as Sums
+from privql.kernel.scalars import Apply, Field, ValueType, fields
+from privql.kernel.selection import Selected
+from privql.kernel.terms import cells
+from privql.plan.program import BlockPlan
+
+Rows = list[tuple[Any, ...]]
+Release = Callable[[int, Sequence[Sums | Selected], Mapping[str, Table]], list[Rows]]
+Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A block's noisy cells, how its aggregates are made of them, and what comes out."""
+
+    recipes: tuple[Recipe, ...]
+    cells: Rows
+    table: Table
+
+
+@dataclass
+class Program:
+    query: CheckedQuery
+    plans: Sequence[BlockPlan]
+    release: Release
+    computed: Computed
+    found: dict[int, Rows] = field(default_factory=dict)  # the groups of blocks that had to look for them
+    answers: dict[int, Answered] = field(default_factory=dict)
+
+    def run(self) -> list[Answered]:
+        step = 0
+        while len(self.answers) < len(self.plans):
+            open_ = [one for one in self.plans if one.block.index not in self.answers]
+            ready = [one for one in open_ if self._needs(one) <= self.answers.keys()]
+            wanted = {one.block.index: self._wanted(one) for one in ready}
+            measured = {index: what for index, what in wanted.items() if what is not None}
+            noisy = dict.fromkeys(wanted, Rows())
+            if measured:
+                publics = {name: table for one in ready for name, table in self._publics(one).items()}
+                rows = self.release(step, list(measured.values()), publics)
+                noisy |= dict(zip(measured, rows, strict=True))
+                step += 1
+            for one in ready:
+                if isinstance(wanted[one.block.index], Selected):
+                    self.found[one.block.index] = noisy[one.block.index]
+                else:
+                    self._answer(one, noisy[one.block.index])
+        return [self.answers[one.block.index] for one in self.plans]
+
+    def _needs(self, plan: BlockPlan) -> set[int]:
+        return {index for _, rel, _ in plan.publics for index in reads(rel, self.query)}
+
+    def _wanted(self, plan: BlockPlan) -> Sums | Selected | None:
+        """What to measure next; nothing, where no group was found."""
+        if plan.selection is None or plan.block.index in self.found:
+            return plan.measured_over(self.found.get(plan.block.index))
+        assert plan.selection.selected is not None
+        return plan.selection.selected
+
+    def _publics(self, plan: BlockPlan) -> dict[str, Table]:
+        tables = [self._table(one.block) for one in self.plans]
+        return {
+            name: self.computed(derived(self.query, rel, columns), tables) for name, rel, columns in plan.publics
+        }
+
+    def _table(self, block: Block) -> Table:
+        known = self.answers.get(block.index)
+        return known.table if known is not None else unanswered(block)
+
+    def _answer(self, plan: BlockPlan, rows: Rows) -> None:
+        recipes = recipes_of(plan)
+        groups = plan.groups(self.found.get(plan.block.index))
+        self.answers[plan.block.index] = Answered(recipes, rows, finish_block(plan.block, recipes, rows, groups))
+
+
+def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
+    """How each aggregate is made of the block's noisy cells."""
+    out, at = [], 0
+    for one in plan.measurements:
+        assert one.scale is not None
+        out.append(Recipe(one.contribution, at, one.scale, one.aggregate.type))
+        at += cells(one.contribution)
+    return tuple(out)
+
+
+def reads(rel: Rel, query: CheckedQuery) -> set[int]:
+    """The blocks that a relation over released rows is made of."""
+    shared, subqueries = dict(query.shared), dict(query.subqueries)
+    blocks: set[int] = set()
+    seen: set[str] = set()
+    todo: list[Any] = [rel]
+    while todo:
+        match todo.pop():
+            case Field() | Apply() as term:
+                asked = (fields(term) & subqueries.keys()) - seen
+                seen |= asked
+                todo.extend(subqueries[name] for name in asked)
+            case Measured(block=block):
+                blocks.add(block)
+            case Shared(name=name) if name not in seen:
+                seen.add(name)
+                todo.append(shared[name])
+            case node:
+                todo.extend(inside(node))
+    return blocks
+
+
+def derived(query: CheckedQuery, rel: Rel, columns: Sequence[tuple[str, ValueType]]) -> CheckedQuery:
+    """The part of a query that a block reads by name, as a query of its own."""
+    attributes = tuple(Attribute(id, id, type, Domain(), Label.RELEASED) for id, type in columns)
+    return replace(query, rel=rel, columns=attributes)
+
+
+def unanswered(block: Block) -> Table:
+    """A block's columns without a row: nobody reads them yet."""
+    keys = ((key.id, key.type) for key in block.keys)
+    return Table((*keys, *((aggregate.id, aggregate.type) for aggregate in block.aggregates)), ())

@@ -1,0 +1,133 @@
+"""Declarations made true at the scan: what a query sees of a private table's columns, as kernel terms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.check.env import Env
+from privql.check.relations import PrivateScan
+from privql.domains import Domain, finite, grid_of
+from privql.functions.scalar import resolve
+from privql.kernel import rules
+from privql.kernel.rules import Stable
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType
+from privql.kernel.terms import Link, Scan
+from privql.policy.catalog import Column, Table
+from privql.syntax import ast
+
+_LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
+
+
+def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
+    """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped."""
+    table = env.catalog.table(rel.table)
+    assert table is not None and table.unit is not None
+    wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
+    required = [column for column in table.columns if column.not_null and column.name != table.unit_column]
+    read = {name for _, name in wanted} | {column.name for column in required}
+    columns = {column.name: column for column in table.columns if column.name in read}
+    via, last = _reached(table, env)
+    unit = last.column(last.unit_column) if last.unit_column is not None else None
+    stable = rules.scan(
+        Scan(
+            table.name,
+            table.unit,
+            (unit.name, unit.type) if unit is not None else None,
+            table.one_row_per_unit,
+            tuple((column.name, column.type) for column in columns.values()),
+            via,
+            frozenset(key[0] for key in table.keys if len(key) == 1 and key[0] in columns),
+        )
+    )
+    for column in required:
+        value = enforced(column, env)
+        stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
+    return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
+
+
+def _reached(table: Table, env: Env) -> tuple[tuple[Link, ...], Table]:
+    """The steps from a table to the one that names the unit. A policy without circles has an end to them."""
+    steps: list[Link] = []
+    while table.via:
+        column = table.column(table.via[0])
+        assert column is not None and column.references is not None
+        target = env.catalog.table(column.references[0])
+        assert target is not None
+        key = target.column(column.references[1])
+        assert key is not None
+        steps.append(Link(column.name, target.name, (key.name, key.type)))
+        table = target
+    return tuple(steps), table
+
+
+def enforced(column: Column, env: Env) -> Scalar:
+    """What a query sees of a column: its declaration, made true."""
+    raw, type, domain = Field(column.name, column.type), column.type, declared(column, env)
+    if domain.values is not None:
+        if type.kind == "BOOL" or len(domain.values) > _LISTED:
+            return raw
+        members = tuple(Const(value, type) for value in domain.values)
+        return _only_if(Apply("in", (raw, *members), BOOL), raw, type) if members else Const(None, type)
+    low = Const(_bound(domain, type, low=True), type) if domain.low is not None else None
+    high = Const(_bound(domain, type, low=False), type) if domain.high is not None else None
+    if low is None and high is None:
+        return raw
+    if type.kind in ("DATE", "TIMESTAMP"):
+        tests = tuple(Apply(op, (raw, end), BOOL) for op, end in (("ge", low), ("le", high)) if end is not None)
+        return _only_if(tests[0] if len(tests) == 1 else Apply("and", tests, BOOL), raw, type)
+    if low is not None and high is not None:
+        clamped = Apply("clamp", (raw, low, high), type)
+        return clamped if domain.grid in (None, grid_of(type)) else _on_grid(clamped, low, domain.grid, type)
+    end, op = (low, "lt") if low is not None else (high, "gt")
+    assert end is not None
+    return Apply("case", (Apply(op, (raw, end), BOOL), end, raw), type)
+
+
+def _on_grid(value: Scalar, low: Const, grid: Fraction, type: ValueType) -> Scalar:
+    """The multiple of the grid nearest to a value of at least `low`, which is one; the greater of two as near."""
+    if type.kind == "FLOAT":  # a power of two, so that both products are exact
+        up = applied("add", applied("mul", value, Const(float(1 / grid), type)), Const(0.5, type))
+        return applied("mul", applied("floor", up), Const(float(grid), type))
+    unit = grid_of(type)
+    assert unit is not None
+    half, whole = (_exact(steps * unit, type) for steps in (int(grid / unit) // 2, int(grid / unit)))
+    up = applied("add", applied("sub", value, low), half)
+    return Apply("cast", (applied("add", low, applied("sub", up, applied("mod", up, whole))),), type)
+
+
+def _exact(value: Fraction, type: ValueType) -> Const:
+    return Const(int(value) if type.kind == "INT" else value, type)
+
+
+def applied(op: str, *args: Scalar) -> Scalar:
+    found = resolve(op, tuple(arg.type for arg in args), tuple(a.value if isinstance(a, Const) else None for a in args))
+    assert found is not None
+    taken = (
+        arg if arg.type == wanted else Apply("cast", (arg,), wanted)
+        for arg, wanted in zip(args, found.arg_types, strict=True)
+    )
+    return Apply(found.op, tuple(taken), found.result)
+
+
+def declared(column: Column, env: Env) -> Domain:
+    """REFERENCES says which groups there are, and changes no value: a row that dangles is in none of them."""
+    if not isinstance(column.values_from, ast.Query) or env.public is None:
+        return column.domain
+    members = env.public.query(column.values_from)
+    return column.domain if members is None else finite(members, column.domain.nullable, column.domain.grid)
+
+
+def _only_if(test: Scalar, value: Scalar, type: ValueType) -> Scalar:
+    return Apply("case", (test, value, Const(None, type)), type)
+
+
+def _bound(domain: Domain, type: ValueType, low: bool) -> Value:
+    bound = domain.low if low else domain.high
+    assert bound is not None
+    match type.kind:
+        case "FLOAT":
+            return float(bound)
+        case "DECIMAL":
+            return bound
+        case _:
+            return int(bound)

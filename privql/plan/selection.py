@@ -1,0 +1,152 @@
+"""Groups that nobody listed: they are looked for first, privately, and that takes a part of ε and a δ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from privql.check.env import Env
+from privql.check.relations import Block, CheckedQuery, GroupingKey
+from privql.diagnostics import Span, refuse
+from privql.domains import number_text
+from privql.frozen import frozen
+from privql.kernel import selection
+from privql.kernel.cost import check_chargeable
+from privql.kernel.selection import LEAST_DELTA, LEAST_EPSILON, Keep, Selected
+from privql.kernel.terms import Unit
+from privql.plan.amounts import Amount, known
+from privql.plan.lower import Lowered
+from privql.syntax import ast, quote
+
+Clauses = Sequence[tuple[ast.Privacy | None, tuple[int, ...]]]
+
+
+@frozen
+class Selection:
+    """The search for one block's groups. `most`: how many of them one unit counts in."""
+
+    block: int
+    keys: tuple[GroupingKey, ...]
+    unit: Unit
+    most: int
+    epsilon: Amount
+    delta: Fraction
+    selected: Selected | None  # None while ε has a parameter without a value
+
+    @property
+    def text(self) -> str:
+        return f"groups of {', '.join(key.name for key in self.keys)}"
+
+    @property
+    def span(self) -> Span:
+        return self.keys[0].span.to(self.keys[-1].span)
+
+    @property
+    def moved(self) -> int:
+        return selection.moved(self.unit, self.most)
+
+
+def selection_of(block: Block, lowered: Lowered, limit: int | None, epsilon: Amount, delta: Fraction) -> Selection:
+    rows = lowered.stable.rows
+    assert rows is not None
+    most = rows if limit is None else min(limit, rows)
+    keys = unlisted(block)
+    made = None
+    if epsilon.known:
+        moved = selection.moved(block.unit, most)
+        if not Keep(epsilon.constant / moved, delta / moved).sensible:
+            raise refuse(
+                "PQL0503",
+                "too little is spent to look for groups",
+                keys[0].span,
+                why=f"one {block.unit.name} may be in {most} groups, and each of them takes its part: "
+                f"at least ε = {number_text(LEAST_EPSILON)} and δ = {float(LEAST_DELTA):.0e}",
+                help="spend more, bound the groups with `AT MOST 3 GROUPS PER UNIT`, or state them with KEYS",
+            )
+        made = selection.truncated_geometric(lowered.stable, lowered.unlisted, limit, epsilon.constant, delta)
+    return Selection(block.index, keys, block.unit, most, epsilon, delta, made)
+
+
+def unlisted(block: Block) -> tuple[GroupingKey, ...]:
+    return tuple(key for key in block.keys if key.members is None)
+
+
+def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[int, Fraction]:
+    """The δ of each block that must look for its groups: its part of the innermost DELTA, or of its unit's default."""
+    looking = {block.index: block for block in query.blocks if unlisted(block)}
+    out: dict[int, Fraction] = {}
+    for clause, indices in clauses:
+        if clause is None or clause.delta is None:
+            continue
+        paid = [index for index in indices if index in looking and index not in out]
+        if not paid:
+            raise refuse(
+                "PQL0408", "SPEND DELTA cannot be used here", clause.span, help="leave it out: nothing here needs δ"
+            )
+        out |= dict.fromkeys(paid, _stated(clause.delta, env) / len(paid))
+    for clause, indices in clauses:
+        rest = [looking[index] for index in indices if index in looking and index not in out]
+        for block in rest:
+            alike = sum(other.unit == block.unit for other in rest)
+            out[block.index] = env.default_delta.get(block.unit.name, Fraction(0)) / alike
+    for index, block in looking.items():
+        if not out.get(index):
+            raise _unknown(unlisted(block)[0])
+    return out
+
+
+def _stated(node: ast.Expr, env: Env) -> Fraction:
+    delta = known(node, env.params, "δ")
+    problem = "δ must be below 1" if delta >= 1 else ""
+    try:
+        check_chargeable(delta)
+    except ValueError as found:
+        problem = str(found)
+    if problem:
+        raise refuse("PQL0503", problem, node.span, help="write a number such as 1e-7")
+    return delta
+
+
+def _unknown(key: GroupingKey) -> Exception:
+    written = quote(key.name) if key.name.isidentifier() else key.name
+    return refuse(
+        "PQL0403",
+        f"the groups of `{key.name}` are not known",
+        key.span,
+        label=key.unknown,
+        why="a group that appears because one person is in it would show that person",
+        help=f"state them: `GROUP BY {written} KEYS (…)`, or spend a δ to find them: `DELTA 1e-7` after EPSILON",
+    )
+
+
+def groups_limit(clauses: Clauses, query: CheckedQuery, env: Env) -> dict[int, int]:
+    """AT MOST n GROUPS PER UNIT: in how many of the groups that are looked for a unit counts."""
+    out: dict[int, int] = {}
+    for clause, indices in clauses:
+        if clause is None or clause.groups is None:
+            continue
+        looking = [index for index in indices if unlisted(query.blocks[index])]
+        if not looking:
+            raise refuse(
+                "PQL0408",
+                "AT MOST n GROUPS cannot be used where the groups are known",
+                clause.span,
+                help="write AT MOST n ROWS PER UNIT",
+            )
+        most = most_of(clause.groups, "GROUPS", clause.span, env)
+        out |= {index: min(most, out.get(index, most)) for index in looking}
+    return out
+
+
+def most_of(node: ast.Expr, what: str, span: Span, env: Env) -> int:
+    """A number of rows or groups is no amount of budget: it has no upper limit."""
+    plain = isinstance(node, ast.Number) and node.text.isdigit()
+    number = Fraction(int(node.text)) if plain else known(node, env.params, "AT MOST")  # type: ignore[attr-defined]
+    if number.denominator != 1 or number < 1:
+        raise refuse(
+            "PQL0308",
+            f"AT MOST needs a whole number of {what.lower()}",
+            span,
+            help=f"write AT MOST 20 {what} PER UNIT",
+        )
+    return int(number)
