@@ -264,7 +264,7 @@ class Trees:
             having=self.maybe(sub, 0.2),
             windows=self.maybe(lambda: self.some(lambda: (self.name(), self.window(size - 2)), most=2), 0.2) or (),
             qualify=self.maybe(sub, 0.1),
-            options=self.maybe(lambda: self.some(lambda: (self.name(), sub()), 0, 2), 0.1),
+            options=self.maybe(lambda: self.some(lambda: ast.Named(self.name(), sub()), 0, 2), 0.1),
         )
 
     def item(self, size: int) -> ast.SelectItem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from privql.check import constants
+from privql.check import bigquery, constants
 from privql.check.arguments import sort_key
 from privql.check.beside import one_unit
 from privql.check.cut import tells_the_unit
@@ -50,10 +50,12 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
 
 
 def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns]:
-    clause = node.privacy
-    if clause is not None:
+    if node.privacy is not None or bigquery.written(node):
         context.payers.append([])
     scope = Scope(parent=outer, ctes=_ctes(node, context, outer)) if node.ctes else outer
+    if bigquery.written(node):
+        node = bigquery.native(node, context, scope)
+    clause = node.privacy
     tail = Tail(node.order, _rows(node, context), _count(node.offset, context, "OFFSET") or 0)
     if isinstance(node.body, ast.Select):
         rel, columns = select(node.body, tail, context, scope)
@@ -111,8 +113,10 @@ def _ctes(node: ast.Query, context: Context, outer: Scope) -> dict[str, Bound]:
 
 def _body(node: ast.Body, context: Context, scope: Scope) -> tuple[Rel, Columns]:
     match node:
-        case ast.Select():
+        case ast.Select(options=None):
             return select(node, Tail(), context, scope)
+        case ast.Select():
+            return query(ast.Query(node, span=node.span), context, scope)
         case ast.Query():
             return query(node, context, scope)
         case ast.Values():

@@ -14,7 +14,7 @@ from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
 from privql.check.named import private
-from privql.check.operations import coerce, known_from, not_yet
+from privql.check.operations import coerce, known_from
 from privql.check.relations import (
     Attribute,
     Columns,
@@ -41,8 +41,6 @@ from privql.syntax import ast
 
 
 def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tuple[Rel, Columns]:
-    if node.options is not None:
-        raise not_yet("SELECT WITH DIFFERENTIAL_PRIVACY", node.span, "write SPEND EPSILON e at the end of the query")
     rel, scope = sources(node.relations, context, outer)
     windows = {fold(name): window for name, window in node.windows}
     scope = replace(scope, windows=windows)

@@ -217,7 +217,7 @@ class Star(Node):
 
 @frozen
 class Named(Node):
-    """`name => value` as an argument."""
+    """`name => value` as an argument, `name = value` as an option."""
 
     name: str
     value: Expr
@@ -409,7 +409,7 @@ class Select(Node):
     having: Expr | None = None
     windows: tuple[tuple[str, Window], ...] = ()
     qualify: Expr | None = None
-    options: tuple[tuple[str, Expr], ...] | None = None  # SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(…)
+    options: tuple[Named, ...] | None = None  # SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(…)
 
 
 @frozen

@@ -17,6 +17,7 @@ from privql.syntax.ast import (
     GroupSet,
     Join,
     Limit,
+    Named,
     Number,
     Query,
     Relation,
@@ -117,12 +118,12 @@ def select(span: Span, *parts: Part) -> Select:
     )
 
 
-def options(span: Span, *given: tuple[str, Expr]) -> Part:
+def options(span: Span, *given: Named) -> Part:
     return Part("options", given, span, "OPTIONS")
 
 
-def option(span: Span, name: str, value: Expr) -> tuple[str, Expr]:
-    return name, value
+def option(span: Span, name: str, value: Expr) -> Named:
+    return Named(name, value, span=span)
 
 
 def select_list(span: Span, *items: SelectItem) -> Part:

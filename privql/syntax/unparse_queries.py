@@ -87,7 +87,7 @@ def _select(node: ast.Select) -> str:
     expression = unparse_expressions.expression
     said = ["SELECT"]
     if node.options is not None:
-        given = ", ".join(f"{quote(name)} = {expression(value)}" for name, value in node.options)
+        given = ", ".join(f"{quote(one.name)} = {expression(one.value)}" for one in node.options)
         said.append(f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({given})")
     said += ["DISTINCT"] if node.distinct else []
     items = (expression(item.expr) + (f" AS {quote(item.alias)}" if item.alias else "") for item in node.items)
