@@ -41,7 +41,9 @@ def entry(function: ScalarFunction) -> str:
     arguments = tuple(argument.type for argument in function.example.args)
     resolved = resolve(function.op, arguments, tuple(argument.value for argument in function.example.args))
     result = INT if resolved is None else resolved.result  # a cast names its own type
-    title = ", ".join(function.sql_names) if function.kind == "function" else function.doc.split("`")[1]
+    short = {name for name, _, _ in function.given}  # the description tells of them
+    names = [name for name in function.sql_names if name not in short]
+    title = ", ".join(names) if function.kind == "function" else function.doc.split("`")[1]
     return "\n".join(
         [
             f"### `{title}`",

@@ -11,8 +11,15 @@ from random import Random
 from privql.domains import Domain, finite, grid_of, interval
 from privql.domains.arithmetic import limits
 from privql.functions.scalar import Resolved, all_functions, constant_args, resolve, resolve_cast
-from privql.functions.scalar.calendar import DATE_FIELDS, DATE_UNITS, FIRST_DATE, FIRST_TIME, LAST_DATE, LAST_TIME
-from privql.functions.scalar.calendar import TIME_FIELDS as CLOCK
+from privql.functions.scalar.calendar import (
+    CLOCK,
+    DATE_FIELDS,
+    DATE_UNITS,
+    FIRST_DATE,
+    FIRST_TIME,
+    LAST_DATE,
+    LAST_TIME,
+)
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, INTERVAL, NULL, TEXT, TIMESTAMP, Value, ValueType, decimal
 
 PRICE, NARROW, WIDE = decimal(10, 2), decimal(3, 0), decimal(38, 10)
@@ -143,8 +150,12 @@ def domain_with(type: ValueType, random: Random) -> tuple[Domain, list[Value]]:
 def _constants(op: str, place: int) -> list[Value]:
     if op == "extract":
         return [*DATE_FIELDS, *CLOCK]
-    if op == "date_trunc":
+    if op in ("date_trunc", "date_diff", "whole_units"):
         return [*DATE_UNITS, *CLOCK]
+    if op == "time_bucket" and place == 0:
+        return [(1, 0, 0), (7, 0, 0), (1200, 0, 0), (0, 1, 0), (0, 14, 0), (0, 0, 5_400_000_000), (0, 400_000, 1)]
+    if op == "time_bucket":
+        return [0, LAST_DATE, -719_162]
     if op == "round":
         return [0, 1, 2, -1, -2, 5, 22, -22, -19]
     if op in ("like", "ilike"):
@@ -153,7 +164,7 @@ def _constants(op: str, place: int) -> list[Value]:
 
 
 def _arities(op: str) -> tuple[int, ...]:
-    return (3, 5) if op == "case" else (1, 2, 3)
+    return {"case": (3, 5), "make_timestamp": (6,)}.get(op, (1, 2, 3))
 
 
 def calls(seed: int = 1) -> list[Call]:
@@ -190,13 +201,16 @@ def _type_choices(op: str, arity: int) -> list[tuple[ValueType, ...]]:
             (INT, PRICE, FLOAT),
             (PRICE, WIDE, INT),
             (DATE, TIMESTAMP, DATE),
+            *((first, time, time) for first in (TEXT, INTERVAL) for time in (DATE, TIMESTAMP)),
         ]
+    if arity == 6:
+        return [(INT, INT, INT, INT, INT, last) for last in (INT, PRICE)]
     return list(itertools.product((*TYPES, INTERVAL), repeat=arity))
 
 
 def _fixed_choices(op: str, types: tuple[ValueType, ...], random: Random) -> list[dict[int, Value]]:
     places = [p for p in constant_args(op) if p < len(types)]
-    if op in ("add", "sub"):
+    if op in ("add", "sub", "date_add", "date_sub"):
         places = [p for p, t in enumerate(types) if t == INTERVAL]
         return [{p: v} for p in places for v in HOSTILE["INTERVAL"]] or [{}]
     if not places:

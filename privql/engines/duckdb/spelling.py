@@ -5,7 +5,7 @@ The meaning is the Python one there; the conformance kit compares the two over h
 
 from __future__ import annotations
 
-from privql.engines.duckdb import casts, choices, numbers, texts, times
+from privql.engines.duckdb import casts, choices, moments, numbers, texts, times
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 
 _OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
@@ -24,6 +24,7 @@ SPELLINGS: dict[str, Spelling] = {
     **choices.SPELLINGS,
     **texts.SPELLINGS,
     **times.SPELLINGS,
+    **moments.SPELLINGS,
     **casts.SPELLINGS,
     "add": _by_type(numbers.add, times.add),
     "sub": _by_type(numbers.sub, times.sub),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling
-from privql.functions.scalar.calendar import DATE_FIELDS, TIME_FIELDS
-from privql.kernel.scalars import DATE, INT, TIMESTAMP
+from privql.functions.scalar.calendar import DATE_FIELDS, MONTHS, TIME_FIELDS
+from privql.kernel.scalars import DATE, INT, TIMESTAMP, ValueType
 
-_EPOCH = "DATE '1970-01-01'"
+EPOCH = "DATE '1970-01-01'"
 _PARTS = {"DOW": "dayofweek", "DOY": "dayofyear"}  # as DuckDB calls them; Sunday is 0
 _FIRST, _LAST = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
 
@@ -37,9 +37,9 @@ def moved(call: Call, start: Spelled, interval: object, sign: int) -> str:
 
 def days_later(call: Call, start: Spelled, days: Spelled, sign: str) -> str:
     """The sum is in days since 1970; only one that is in the calendar is made a date."""
-    day = Spelled(f"(CAST({start} - {_EPOCH} AS HUGEINT) {sign} CAST({days} AS HUGEINT))", INT)
+    day = Spelled(f"(CAST({start} - {EPOCH} AS HUGEINT) {sign} CAST({days} AS HUGEINT))", INT)
     inside = call.let((day,), lambda d: f"CASE WHEN {d} BETWEEN {FIRST_DATE} AND {LAST_DATE} THEN {d} END")
-    return f"({_EPOCH} + CAST({inside} AS INTEGER))"
+    return f"({EPOCH} + CAST({inside} AS INTEGER))"
 
 
 def add(call: Call) -> str:
@@ -72,11 +72,13 @@ def extract(call: Call) -> str:
         return "CAST(NULL AS BIGINT)"
     match field, moment.type:
         case "EPOCH", type if type == DATE:
-            return f"(CAST({moment} - {_EPOCH} AS BIGINT) * 86400)"
+            return f"(CAST({moment} - {EPOCH} AS BIGINT) * 86400)"
         case "EPOCH", _:
             return f"(CAST(epoch_us({moment}) AS DECIMAL(18,0)) * DECIMAL(7,6) '0.000001')"
         case "SECOND", _:
             return f"CAST(CAST(microsecond({moment}) AS DECIMAL(8,0)) * DECIMAL(7,6) '0.000001' AS DECIMAL(8,6))"
+        case "MILLISECOND", _:
+            return f"CAST(CAST(microsecond({moment}) AS DECIMAL(8,0)) * DECIMAL(4,3) '0.001' AS DECIMAL(8,3))"
         case _:
             return f"CAST({_PARTS.get(str(field), field)}({moment}) AS BIGINT)"
 
@@ -85,7 +87,27 @@ def date_trunc(call: Call) -> str:
     unit, moment = call.args[0].value, call.args[1]
     if not isinstance(unit, str):
         return f"CAST(NULL AS {moment.type.kind})"
+    if unit in ("DECADE", "CENTURY", "MILLENNIUM"):  # which DuckDB lets begin in years that end in 0
+        months, shift = MONTHS[unit], 0 if unit == "DECADE" else 12
+        number = f"(({month_number(moment)} - {shift}) // {months})"
+        return month_start(call, Spelled(f"{number} * {months} + {shift}", INT), moment.type)
     return f"CAST(date_trunc('{unit.lower()}', {moment}) AS {moment.type.kind})"
+
+
+def month_number(moment: Spelled) -> str:
+    """Months since January of a year 0."""
+    return f"(date_diff('month', DATE '0001-01-01', {moment}) + 12)"
+
+
+def month_start(call: Call, number: Spelled, type: ValueType) -> str:
+    """The start of a month by its number; NULL outside the calendar."""
+    return call.let(
+        (number,),
+        lambda n: (
+            f"CASE WHEN {n} BETWEEN 12 AND {12 * 9999 + 11}"
+            f" THEN CAST(DATE '0001-01-01' + to_months(CAST({n} - 12 AS INTEGER)) AS {type.kind}) END"
+        ),
+    )
 
 
 SPELLINGS: dict[str, Spelling] = {"extract": extract, "date_trunc": date_trunc}

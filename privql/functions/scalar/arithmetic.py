@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from privql.functions.scalar import calendar, ranges
+from privql.functions.scalar import calendar, intervals, ranges
 from privql.functions.scalar.declare import (
     Constants,
     Resolved,
@@ -22,10 +22,6 @@ from privql.functions.scalar.declare import (
 )
 from privql.functions.scalar.numbers import double, exact
 from privql.kernel.scalars import DATE, FLOAT, INT, INTERVAL, TIMESTAMP, Value, ValueType
-
-# An interval beyond these is a mistake, and an engine need not fear overflow inside them.
-_MOST_MONTHS, _MOST_DAYS = 120_000, 4_000_000
-_MOST_MICROS = _MOST_DAYS * calendar.DAY
 
 
 def _sum_type(left: ValueType, right: ValueType) -> ValueType:
@@ -51,14 +47,6 @@ def _numbers(op: str, decimals: Callable[[ValueType, ValueType], ValueType | Non
     return typing
 
 
-def _sensible(interval: Value) -> bool:
-    match interval:
-        case (int(months), int(days), int(micros)):
-            return abs(months) <= _MOST_MONTHS and abs(days) <= _MOST_DAYS and abs(micros) <= _MOST_MICROS
-        case _:
-            return interval is None
-
-
 def _sum(op: str) -> Typing:
     numbers = _numbers(op, _sum_type)
 
@@ -68,11 +56,15 @@ def _sum(op: str) -> Typing:
                 return Resolved(op, (DATE, INT), DATE)
             case ["INT" | "NULL", "DATE"] if op == "add":
                 return Resolved(op, (INT, DATE), DATE)
+            case ["INTERVAL", "INTERVAL"]:
+                return intervals.resolved(op, types, constants)
             case ["DATE" | "NULL", "DATE"] if op == "sub":
                 return Resolved(op, (DATE, DATE), INT)
-            case ["DATE" | "TIMESTAMP" as kind, "INTERVAL"] if _sensible(padded(types, constants)[1]):
+            case ["DATE" | "TIMESTAMP" as kind, "INTERVAL"] if intervals.sensible(padded(types, constants)[1]):
                 return Resolved(op, (DATE if kind == "DATE" else TIMESTAMP, INTERVAL), TIMESTAMP)
-            case ["INTERVAL", "DATE" | "TIMESTAMP" as kind] if op == "add" and _sensible(padded(types, constants)[0]):
+            case ["INTERVAL", "DATE" | "TIMESTAMP" as kind] if op == "add" and intervals.sensible(
+                padded(types, constants)[0]
+            ):
                 return Resolved(op, (INTERVAL, DATE if kind == "DATE" else TIMESTAMP), TIMESTAMP)
             case _:
                 return numbers(types, constants)
@@ -80,11 +72,19 @@ def _sum(op: str) -> Typing:
     return typing
 
 
+def _product(types: Types, constants: Constants) -> Resolved | None:
+    if sorted(t.kind for t in types) == ["INT", "INTERVAL"]:
+        return intervals.resolved("mul", types, constants)
+    return _numbers("mul", _product_type)(types, constants)
+
+
 def _added(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     left, right = values
     match types[0].kind, types[1].kind:
         case ("FLOAT", _):
             return double(left + right)
+        case ("INTERVAL", "INTERVAL"):
+            return intervals.summed(left, right)
         case ("DATE" | "TIMESTAMP" as kind, "INTERVAL"):
             return calendar.moved(kind, left, right, 1)
         case ("INTERVAL", kind):
@@ -100,6 +100,8 @@ def _subtracted(types: Types, result: ValueType, values: tuple[Any, ...]) -> Val
     match types[0].kind, types[1].kind:
         case ("FLOAT", _):
             return double(left - right)
+        case ("INTERVAL", "INTERVAL"):
+            return intervals.summed(left, intervals.scaled(right, -1))
         case ("DATE" | "TIMESTAMP" as kind, "INTERVAL"):
             return calendar.moved(kind, left, right, -1)
         case ("DATE", "INT"):
@@ -115,10 +117,14 @@ def _held(values: tuple[Any, ...], result: ValueType) -> bool:
 
 def _multiplied(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     left, right = values
+    if result == INTERVAL:
+        return intervals.scaled(left, right) if types[0] == INTERVAL else intervals.scaled(right, left)
     return double(left * right) if result == FLOAT else exact(left * right, result)
 
 
 def _negated(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
+    if result == INTERVAL:
+        return intervals.scaled(values[0], -1)
     return double(-values[0]) if result == FLOAT else exact(-values[0], result)
 
 
@@ -144,6 +150,8 @@ def _remainder(types: Types, result: ValueType, values: tuple[Any, ...]) -> Valu
 
 
 def _negation(types: Types, constants: Constants) -> Resolved | None:
+    if types == (INTERVAL,):
+        return intervals.resolved("neg", types, constants)
     shared = numeric(types, constants) if len(types) == 1 else None
     return None if shared is None else Resolved("neg", (shared,), shared)
 
@@ -170,7 +178,8 @@ _NUMERIC_SUM = ("INT, INT -> INT", "DECIMAL(p,s), DECIMAL(q,t) -> DECIMAL", "FLO
 
 FUNCTIONS = (
     ScalarFunction(
-        "neg", (), "operator", ("INT -> INT", "DECIMAL(p,s) -> DECIMAL(p,s)", "FLOAT -> FLOAT"), _negation,
+        "neg", (), "operator", ("INT -> INT", "DECIMAL(p,s) -> DECIMAL(p,s)", "FLOAT -> FLOAT",
+         "INTERVAL -> INTERVAL"), _negation,
         _negated, ranges.negated,
         "`-x`. NULL for the least INT, whose negative does not fit.",
         example("-(5)", 5, gives=-5),
@@ -178,25 +187,27 @@ FUNCTIONS = (
     ScalarFunction(
         "add", (), "operator",
         (*_NUMERIC_SUM, "DATE, INT -> DATE", "INT, DATE -> DATE", "DATE, INTERVAL -> TIMESTAMP",
-         "TIMESTAMP, INTERVAL -> TIMESTAMP", "INTERVAL, DATE -> TIMESTAMP", "INTERVAL, TIMESTAMP -> TIMESTAMP"),
+         "TIMESTAMP, INTERVAL -> TIMESTAMP", "INTERVAL, DATE -> TIMESTAMP", "INTERVAL, TIMESTAMP -> TIMESTAMP",
+         "INTERVAL, INTERVAL -> INTERVAL"),
         _sum("add"), _added, ranges.added,
         "`x + y`. INT beyond 64 bits, DECIMAL beyond 38 digits, FLOAT beyond its range and dates beyond the calendar"
         " are NULL. DECIMAL(p,s) + DECIMAL(q,t) has max(s,t) digits behind the point and one more before it. Months are"
-        " added first, to the month's end where the day does not exist; then days and time.",
+        " added first, to the month's end where the day does not exist; then days and time. INTERVALs are constants,"
+        " and so is what is made of them.",
         example("DATE '2024-01-31' + INTERVAL '1 month'", const(19753, DATE), (1, 0, 0), gives=19782 * calendar.DAY),
     ),
     ScalarFunction(
         "sub", (), "operator",
         (*_NUMERIC_SUM, "DATE, DATE -> INT", "DATE, INT -> DATE", "DATE, INTERVAL -> TIMESTAMP",
-         "TIMESTAMP, INTERVAL -> TIMESTAMP"),
+         "TIMESTAMP, INTERVAL -> TIMESTAMP", "INTERVAL, INTERVAL -> INTERVAL"),
         _sum("sub"), _subtracted, ranges.subtracted,
         "`x - y`, typed as `x + y`. A difference of dates is in days.",
         example("DATE '2024-03-01' - DATE '2024-02-01'", const(19783, DATE), const(19754, DATE), gives=29),
     ),
     ScalarFunction(
-        "mul", (), "operator", _NUMERIC_SUM, _numbers("mul", _product_type), _multiplied, ranges.multiplied,
+        "mul", (), "operator", (*_NUMERIC_SUM, "INTERVAL, INT -> INTERVAL"), _product, _multiplied, ranges.multiplied,
         "`x * y`. DECIMAL(p,s) * DECIMAL(q,t) is DECIMAL(p+q,s+t), at most 38 digits; with s+t over 38 it is refused."
-        " NULL where the result does not fit.",
+        " NULL where the result does not fit. An INTERVAL is multiplied by a constant.",
         example("1.5 * 3", Fraction(3, 2), 3, gives=Fraction(9, 2)),
     ),
     ScalarFunction(

@@ -15,10 +15,26 @@ from privql.domains.arithmetic import LAST_DATE as LAST_DATE
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_TIME, LAST_TIME = FIRST_DATE * DAY, LAST_DATE * DAY + DAY - 1
 
-DATE_FIELDS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "ISOYEAR", "EPOCH")
-TIME_FIELDS = ("HOUR", "MINUTE", "SECOND")
-DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
-CLOCK_UNITS = {"DAY": DAY, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
+# What lengths of time are called; a text may also write one in the plural, or shorter.
+MONTHS = {"MILLENNIUM": 12_000, "CENTURY": 1200, "DECADE": 120, "YEAR": 12, "QUARTER": 3, "MONTH": 1}
+DAYS = {"WEEK": 7, "DAY": 1}
+CLOCK = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
+
+DATE_UNITS = (*MONTHS, *DAYS)
+CLOCK_UNITS = {"DAY": DAY, **CLOCK}
+DATE_FIELDS = (
+    "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "ISOYEAR", "DECADE", "CENTURY", "MILLENNIUM",
+    "EPOCH",
+)  # fmt: skip
+TIME_FIELDS = tuple(CLOCK)
+
+_SHORT = {
+    "YEAR": "Y YR YRS", "MONTH": "MON MONS", "WEEK": "W", "DAY": "D DAYOFMONTH", "HOUR": "H HR HRS",
+    "MINUTE": "M MIN MINS", "SECOND": "S SEC SECS", "MILLISECOND": "MS MSEC MSECS", "MICROSECOND": "US USEC USECS",
+    "CENTURY": "CENTURIES", "MILLENNIUM": "MILLENNIA", "DOY": "DAYOFYEAR",
+}  # fmt: skip
+_NAMED = {short: name for name, shorts in _SHORT.items() for short in shorts.split()}
+_NAMED |= {name + "S": name for name in (*DATE_UNITS, *CLOCK)}
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?)?", re.ASCII)
@@ -65,6 +81,12 @@ def days_in(year: int, month: int) -> int:
     return (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
 
 
+def named(word: str) -> str:
+    """A unit or a field of time as it is called here, from any case, a plural or a short form."""
+    word = word.upper()
+    return _NAMED.get(word, word)
+
+
 def date_field(field: str, day: int) -> int:
     date = civil(day)
     match field:
@@ -86,24 +108,60 @@ def date_field(field: str, day: int) -> int:
             return date.timetuple().tm_yday
         case "ISOYEAR":
             return date.isocalendar().year
+        case "DECADE":
+            return date.year // 10
+        case "CENTURY" | "MILLENNIUM":
+            return (date.year - 1) // (MONTHS[field] // 12) + 1
         case _:
             raise AssertionError(field)
 
 
-def truncated(unit: str, day: int) -> int:
-    """The first day of the year, quarter, month or week (from Monday) that a day lies in."""
+def truncated(unit: str, day: int) -> int | None:
+    """The first day of the unit that a day lies in; weeks begin on Monday, the 21st century in 2001.
+
+    NULL for the decade of the years 1 to 9, which would begin in a year 0.
+    """
+    return start(unit, ordinal(unit, day))
+
+
+_SHIFTED = {"CENTURY": 12, "MILLENNIUM": 12}  # counted from the year 1, not from 0
+
+
+def ordinal(unit: str, day: int) -> int:
+    """The number of the unit that a day lies in; the next one has the next number."""
+    if unit in DAYS:
+        return (day - FIRST_DATE) // DAYS[unit]  # 0001-01-01 is a Monday
     date = civil(day)
-    match unit:
-        case "YEAR":
-            return day_of(date.replace(month=1, day=1))
-        case "QUARTER":
-            return day_of(date.replace(month=(date.month + 2) // 3 * 3 - 2, day=1))
-        case "MONTH":
-            return day_of(date.replace(day=1))
-        case "WEEK":
-            return day - date.weekday()
-        case _:
-            return day
+    return (date.year * 12 + date.month - 1 - _SHIFTED.get(unit, 0)) // MONTHS[unit]
+
+
+def start(unit: str, number: int) -> int | None:
+    """The first day of the unit that has this number."""
+    if unit in DAYS:
+        return date_or_null(FIRST_DATE + number * DAYS[unit])
+    return month_start(number * MONTHS[unit] + _SHIFTED.get(unit, 0))
+
+
+def month_start(months: int) -> int | None:
+    """The first day of a month counted from January of a year 0."""
+    year, month = divmod(months, 12)
+    return day_of(datetime.date(year, month + 1, 1)) if 1 <= year <= 9999 else None
+
+
+def last_day(day: int) -> int:
+    """The last day of its month."""
+    date = civil(day)
+    return day - date.day + days_in(date.year, date.month)
+
+
+def whole_months(start: tuple[int, int], end: tuple[int, int]) -> int:
+    """The most months that can be added to a day and clock without passing another; back in time, as many below 0."""
+    if end < start:
+        return -whole_months(end, start)
+    since, until = civil(start[0]), civil(end[0])
+    months = (until.year - since.year) * 12 + until.month - since.month
+    reached = min(since.day, days_in(until.year, until.month))
+    return months - ((reached, start[1]) > (until.day, end[1]))
 
 
 def read_date(text: str) -> int | None:

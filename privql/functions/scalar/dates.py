@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 from privql.domains import Domain, finite, grid_of, whole
-from privql.domains.arithmetic import INF, Span, fitted, limits, span
+from privql.domains.arithmetic import INF, Bound, Span, fitted, limits, span
 from privql.functions.scalar import calendar
 from privql.functions.scalar.declare import (
     LISTED,
@@ -20,7 +21,10 @@ from privql.functions.scalar.declare import (
 )
 from privql.kernel.scalars import DATE, INT, TEXT, TIMESTAMP, Value, ValueType, decimal
 
-SECONDS, SECONDS_SINCE_1970 = decimal(8, 6), decimal(18, 6)
+# Fields of a TIMESTAMP that are no INT.
+_FRACTIONS = {"SECOND": decimal(8, 6), "MILLISECOND": decimal(8, 3), "EPOCH": decimal(18, 6)}
+# A part of a minute, in microseconds.
+_PARTS = {"SECOND": 1_000_000, "MILLISECOND": 1000, "MICROSECOND": 1}
 
 
 def _extraction(types: Types, constants: Constants) -> Resolved | None:
@@ -32,10 +36,7 @@ def _extraction(types: Types, constants: Constants) -> Resolved | None:
         return None
     if field not in calendar.DATE_FIELDS and (kind == DATE or field not in calendar.TIME_FIELDS):
         return None
-    result = INT
-    if kind == TIMESTAMP and field in ("SECOND", "EPOCH"):
-        result = SECONDS if field == "SECOND" else SECONDS_SINCE_1970
-    return Resolved("extract", (TEXT, kind), result)
+    return Resolved("extract", (TEXT, kind), INT if kind == DATE else _FRACTIONS.get(str(field), INT))
 
 
 def _truncation(types: Types, constants: Constants) -> Resolved | None:
@@ -61,8 +62,10 @@ def field_of(kind: ValueType, field: str, value: int) -> int | Fraction | None:
             return clock // 3_600_000_000
         case "MINUTE":
             return clock // 60_000_000 % 60
-        case "SECOND":
-            return Fraction(clock % 60_000_000, 1_000_000)
+        case "SECOND" | "MILLISECOND":
+            return Fraction(clock % 60_000_000, _PARTS[field])
+        case "MICROSECOND":
+            return clock % 60_000_000
         case _:
             return calendar.date_field(field, day)
 
@@ -75,7 +78,8 @@ def start_of(kind: ValueType, unit: str, value: int) -> int | None:
         return calendar.truncated(unit, day)
     if unit in calendar.CLOCK_UNITS:
         return value - clock % calendar.CLOCK_UNITS[unit]
-    return calendar.truncated(unit, day) * calendar.DAY
+    start = calendar.truncated(unit, day)
+    return None if start is None else start * calendar.DAY
 
 
 def _field(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
@@ -95,10 +99,11 @@ def _start(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
 _RANGES: dict[str, Span] = {
     "QUARTER": (1, 4), "MONTH": (1, 12), "WEEK": (1, 53), "DAY": (1, 31), "DOW": (0, 6), "ISODOW": (1, 7),
     "DOY": (1, 366), "HOUR": (0, 23), "MINUTE": (0, 59), "SECOND": (0, Fraction(59_999_999, 1_000_000)),
+    "MILLISECOND": (0, Fraction(59_999_999, 1000)), "MICROSECOND": (0, 59_999_999),
 }  # fmt: skip
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 # A field of the clock repeats with the unit above it: within one such unit it only grows.
-_REPEATS = {"HOUR": calendar.DAY, "MINUTE": calendar.CLOCK_UNITS["HOUR"], "SECOND": calendar.CLOCK_UNITS["MINUTE"]}
+_MINUTE, _HOUR = calendar.CLOCK["MINUTE"], calendar.CLOCK["HOUR"]
+_REPEATS = {"HOUR": (calendar.DAY, _HOUR), "MINUTE": (_HOUR, _MINUTE)} | {f: (_MINUTE, n) for f, n in _PARTS.items()}
 
 
 def _first_and_last(domain: Domain, kind: ValueType) -> tuple[int, int]:
@@ -119,14 +124,15 @@ def _field_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> 
     match field:
         case "EPOCH":
             return fitted(result, (at_first, at_last), grid * 86400 if kind == DATE else grid / 1_000_000)
-        case "YEAR" | "ISOYEAR":
+        case "YEAR" | "ISOYEAR" | "DECADE" | "CENTURY" | "MILLENNIUM":
             return fitted(result, (at_first, at_last), None)
-        case "HOUR" | "MINUTE" | "SECOND":
-            unit = _REPEATS[field]
-            step = Fraction(1) if field == "SECOND" and grid % 1_000_000 == 0 else None
+        case "HOUR" | "MINUTE" | "SECOND" | "MILLISECOND" | "MICROSECOND":
+            unit, size = _REPEATS[field]
             if grid % unit == 0:
                 return fitted(result, (0, 0), None)
-            return fitted(result, (at_first, at_last) if first // unit == last // unit else _RANGES[field], step)
+            step = Fraction(math.gcd(int(grid), unit), size)
+            whole_step = step if field in _PARTS or step.denominator == 1 else None
+            return fitted(result, (at_first, at_last) if first // unit == last // unit else _RANGES[field], whole_step)
         case _:
             days = (first, last) if kind == DATE else (first // calendar.DAY, last // calendar.DAY)
             return _date_field_domain(field, result, *days)
@@ -135,8 +141,11 @@ def _field_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> 
 def _date_field_domain(field: str, result: ValueType, first: int, last: int) -> Domain:
     """A short stretch of days is gone through day by day, or month by month."""
     if field in ("MONTH", "QUARTER"):
-        start = calendar.truncated("MONTH", first)
-        found = _starts("MONTH", start, last, 12)
+        found = starts("MONTH", first, last, 12)
+    elif field == "WEEK":
+        found = starts("WEEK", first, last, 53)
+    elif field == "DOY" and calendar.ordinal("YEAR", first) == calendar.ordinal("YEAR", last):
+        return fitted(result, (calendar.date_field(field, first), calendar.date_field(field, last)), None)
     else:
         found = list(range(first, last + 1)) if last - first < 31 else None
     if found is None:
@@ -144,54 +153,69 @@ def _date_field_domain(field: str, result: ValueType, first: int, last: int) -> 
     return finite([calendar.date_field(field, day) for day in found], False, grid_of(result))
 
 
-def _starts(unit: str, first: int, last: int, limit: int) -> list[int] | None:
-    """The starts of years, quarters, months or weeks from a first one on, if there are not too many."""
-    found: list[int] = []
-    start: int | None = first
-    while start is not None and start <= last:
-        if len(found) == limit:
-            return None
-        found.append(start)
-        start = start + 7 if unit == "WEEK" else calendar.add_months(start, _MONTHS[unit])
-    return found
+def starts(unit: str, first: int, last: int, limit: int) -> list[int] | None:
+    """The starts of the units that a stretch of days touches, if there are not too many."""
+    numbers = range(calendar.ordinal(unit, first), calendar.ordinal(unit, last) + 1)
+    if len(numbers) > limit:
+        return None
+    found = (calendar.start(unit, number) for number in numbers)
+    return [start for start in found if start is not None]
 
 
 def _start_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     if args[0].values is None or len(args[0].values) != 1:
         return whole(result, True)
     unit, kind, domain = str(args[0].values[0]), types[1], args[1]
-    first, last = (start_of(kind, unit, moment) for moment in _first_and_last(domain, kind))
-    assert first is not None and last is not None
+    least, most = _first_and_last(domain, kind)
+    if unit in calendar.CLOCK:
+        step = Fraction(calendar.CLOCK[unit])
+        if domain.grid is not None and domain.grid % step == 0:
+            return domain
+        return fitted(result, _open_as(domain, least // step * step, most // step * step), step)
     clock = 1 if kind == DATE else calendar.DAY
-    if unit != "DAY" and unit not in calendar.CLOCK_UNITS and domain.bounded:
-        starts = _starts(unit, first // clock, last // clock, LISTED)
-        if starts is not None:
-            return finite([start * clock for start in starts], False, Fraction(clock))
-    step = Fraction(clock if kind == DATE or unit not in calendar.CLOCK_UNITS else calendar.CLOCK_UNITS[unit])
-    if unit in calendar.CLOCK_UNITS and domain.grid is not None and domain.grid % step == 0:
-        return domain
-    ends = (first if domain.low is not None else -INF), (last if domain.high is not None else INF)
-    return fitted(result, ends, step)
+    first, last = least // clock, most // clock
+    early = calendar.truncated(unit, first) is None  # the decade of the years 1 to 9
+    if unit != "DAY" and domain.bounded:
+        listed = starts(unit, first, last, LISTED)
+        if listed is not None:
+            return finite([start * clock for start in listed], early, Fraction(clock))
+    low, high = (
+        calendar.FIRST_DATE if day is None else day for day in (calendar.truncated(unit, d) for d in (first, last))
+    )
+    return fitted(result, _open_as(domain, low * clock, high * clock), Fraction(clock)).with_null(early)
+
+
+def _open_as(domain: Domain, low: Bound, high: Bound) -> Span:
+    return (-INF if domain.low is None else low), (INF if domain.high is None else high)
 
 
 _LEAP_DAY = const(19782, DATE)  # 2024-02-29
 
+# What a field may also be asked for by: `YEAR(x)` is `EXTRACT(YEAR FROM x)`.
+_BY_FIELD = tuple((field, 0, field) for field in (*calendar.DATE_FIELDS, *calendar.TIME_FIELDS))
+_BY_FIELD += (("DAYOFMONTH", 0, "DAY"), ("DAYOFYEAR", 0, "DOY"), ("WEEKOFYEAR", 0, "WEEK"))
+
 FUNCTIONS = (
     ScalarFunction(
-        "extract", ("EXTRACT", "DATE_PART"), "function",
+        "extract", ("EXTRACT", "DATE_PART", *(name for name, _, _ in _BY_FIELD)), "function",
         ("TEXT, DATE -> INT", "TEXT, TIMESTAMP -> INT", "TEXT, TIMESTAMP -> DECIMAL(8,6) (SECOND)",
-         "TEXT, TIMESTAMP -> DECIMAL(18,6) (EPOCH)"),
+         "TEXT, TIMESTAMP -> DECIMAL(8,3) (MILLISECOND)", "TEXT, TIMESTAMP -> DECIMAL(18,6) (EPOCH)"),
         _extraction, _field, _field_domain,
-        "`EXTRACT(field FROM x)`. Of a DATE or a TIMESTAMP: YEAR, QUARTER, MONTH, WEEK (of ISO 8601), DAY, DOW (Sunday"
-        " is 0), ISODOW (Sunday is 7), DOY, ISOYEAR and EPOCH (seconds since 1970). Of a TIMESTAMP also HOUR, MINUTE"
-        " and SECOND. SECOND and EPOCH of a TIMESTAMP keep the fraction.",
+        "`EXTRACT(field FROM x)`, `DATE_PART('field', x)` or, by the field's own name, `YEAR(x)` (as DAYOFMONTH,"
+        " DAYOFYEAR and WEEKOFYEAR, too). Of a DATE or a TIMESTAMP: YEAR, QUARTER, MONTH, WEEK (of ISO 8601), DAY, DOW"
+        " (Sunday is 0), ISODOW (Sunday is 7), DOY, ISOYEAR, DECADE (the year divided by 10), CENTURY and MILLENNIUM"
+        " (the 21st and the 3rd begin in 2001), and EPOCH (seconds since 1970). Of a TIMESTAMP also HOUR, MINUTE,"
+        " SECOND, MILLISECOND and MICROSECOND; these three are of the minute, and SECOND, MILLISECOND and EPOCH keep"
+        " the fraction. Plurals and the short forms of PostgreSQL are taken, too.",
         example("EXTRACT(DOY FROM DATE '2024-02-29')", "DOY", _LEAP_DAY, gives=60), constant_args=(0,),
+        given=_BY_FIELD,
     ),
     ScalarFunction(
         "date_trunc", ("DATE_TRUNC",), "function", ("TEXT, DATE -> DATE", "TEXT, TIMESTAMP -> TIMESTAMP"), _truncation,
         _start, _start_domain,
-        "The start of the YEAR, QUARTER, MONTH, WEEK (Monday) or DAY, of a TIMESTAMP also of the HOUR, MINUTE or"
-        " SECOND. A DATE stays a DATE.",
+        "The start of the MILLENNIUM, CENTURY (2001 for both today), DECADE (2020), YEAR, QUARTER, MONTH, WEEK"
+        " (Monday) or DAY, of a TIMESTAMP also of the HOUR, MINUTE, SECOND, MILLISECOND or MICROSECOND. A DATE stays a"
+        " DATE. NULL for the decade of the years 1 to 9, which begins before the calendar.",
         example("DATE_TRUNC('MONTH', DATE '2024-02-29')", "MONTH", _LEAP_DAY, gives=19754), constant_args=(0,),
     ),
 )  # fmt: skip

@@ -31,6 +31,7 @@ Constants = tuple[Value, ...]
 Typing = Callable[[Types, Constants], "Resolved | None"]
 Meaning = Callable[[Types, ValueType, tuple[Any, ...]], Value]
 DomainRule = Callable[[Types, ValueType, tuple[Domain, ...]], Domain]
+Objection = Callable[[Constants], "str | None"]
 
 LISTED = 4096  # combinations of two listed arguments mapped one by one
 SMALL = 256  # members of an interval listed where a rule gains by it
@@ -65,7 +66,9 @@ class ScalarFunction:
     example: Example
     constant_args: tuple[int, ...] = ()  # arguments that must be constants
     strict: bool = True  # NULL if any argument is; meaning and domain rule then need not speak of NULL arguments
+    given: tuple[tuple[str, int, str], ...] = ()  # a name that gives an argument: which one, and what it is
     lists: bool = True  # listed arguments are mapped one by one before the domain rule is asked
+    objection: Objection | None = None  # what is wrong with constant arguments of the right types
 
 
 # ---- typing

@@ -8,7 +8,20 @@ from math import prod
 from typing import assert_never
 
 from privql.domains import Domain, finite, grid_of
-from privql.functions.scalar import arithmetic, casts, comparison, dates, logic, matching, powers, rounding, text
+from privql.functions.scalar import (
+    arithmetic,
+    buckets,
+    casts,
+    comparison,
+    dates,
+    differences,
+    logic,
+    matching,
+    moments,
+    powers,
+    rounding,
+    text,
+)
 from privql.functions.scalar.declare import LISTED, Constants, Resolved, ScalarFunction, Types, canonical
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType
 
@@ -21,6 +34,9 @@ _ALL: tuple[ScalarFunction, ...] = (
     *text.FUNCTIONS,
     *matching.FUNCTIONS,
     *dates.FUNCTIONS,
+    *differences.FUNCTIONS,
+    *moments.FUNCTIONS,
+    *buckets.FUNCTIONS,
     *casts.FUNCTIONS,
 )
 _BY_OP = {function.op: function for function in _ALL}
@@ -43,6 +59,14 @@ def by_sql_name(name: str) -> str | None:
 def constant_args(op: str) -> tuple[int, ...]:
     """Which arguments must be constants."""
     return _BY_OP[op].constant_args
+
+
+def given(name: str) -> tuple[int, str] | None:
+    """An argument that a function's name gives, as YEAR does: its place and value."""
+    for called, place, value in _BY_OP[_BY_NAME[name.upper()]].given:
+        if called == name.upper():
+            return place, value
+    return None
 
 
 def signatures(op: str) -> str:
