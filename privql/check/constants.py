@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from decimal import Decimal
 from fractions import Fraction
 
+from privql.check import intervals
 from privql.check.typed import Context, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
@@ -30,9 +30,6 @@ from privql.syntax import ast
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _INT_LIMIT = 2**63
 _MOST_DIGITS = 38
-_AMOUNT = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?")  # no exponent: `1e99999999` would be written out
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
-_MICROSECONDS = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 
 
 def number(text: str, span: Span) -> Typed:
@@ -67,7 +64,7 @@ def literal(text: str, type: ValueType, span: Span) -> Typed:
     if type.kind in ("TEXT", "NULL"):
         return string(text, span)
     if type.kind == "INTERVAL":
-        return const(interval_text(text, span), INTERVAL, span)
+        return const(intervals.read(text, None, span), INTERVAL, span)
     value = evaluate("cast", (TEXT,), type, (text,))
     if value is None:
         raise refuse(
@@ -88,46 +85,7 @@ def interval(node: ast.Interval, context: Context) -> Typed:
         text = str(bound.term.value) if isinstance(bound.term, Const) else ""
     else:
         text = amount.value if isinstance(amount, ast.String) else amount.text
-    if node.unit is not None:
-        return const(_interval_of(text, node.unit, node.span), INTERVAL, node.span)
-    return const(interval_text(text, node.span), INTERVAL, node.span)
-
-
-def interval_text(text: str, span: Span) -> tuple[int, int, int]:
-    """`1 day 2 hours`: amounts and units by turns."""
-    words = text.split()
-    if not words or len(words) % 2:
-        raise refuse(
-            "PQL0302",
-            f"`'{_short(text)}'` is not an INTERVAL",
-            span,
-            help="write INTERVAL '3 days' or INTERVAL '3' DAY",
-        )
-    total = (0, 0, 0)
-    for amount, unit in zip(words[::2], words[1::2], strict=True):
-        part = _interval_of(amount, unit.upper().removesuffix("S"), span)
-        total = (total[0] + part[0], total[1] + part[1], total[2] + part[2])
-    return total
-
-
-def _interval_of(text: str, unit: str, span: Span) -> tuple[int, int, int]:
-    amount = Fraction(text) if _AMOUNT.fullmatch(text) else Fraction(1, 10**12)
-    if unit in _MICROSECONDS and (amount * _MICROSECONDS[unit]).denominator == 1:
-        out = (0, 0, int(amount * _MICROSECONDS[unit]))
-    elif unit in _MONTHS and amount.denominator == 1:
-        out = (int(amount) * _MONTHS[unit], 0, 0)
-    elif unit in ("DAY", "WEEK") and amount.denominator == 1:
-        out = (0, int(amount) * (7 if unit == "WEEK" else 1), 0)
-    else:
-        raise refuse(
-            "PQL0302",
-            f"`{_short(text)} {unit}` is not an INTERVAL",
-            span,
-            help="write a whole number of YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE or SECOND",
-        )
-    if max(abs(part) for part in out) >= _INT_LIMIT // 10**6:
-        raise refuse("PQL0302", "this INTERVAL is longer than the calendar", span, help="write a shorter one")
-    return out
+    return const(intervals.read(text, node.unit, node.span), INTERVAL, node.span)
 
 
 def parameter(node: ast.Param, context: Context) -> Typed:

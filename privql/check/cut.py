@@ -32,7 +32,7 @@ from privql.check.typed import Context, Typed
 from privql.diagnostics import Diagnostic, refuse
 from privql.domains import Domain, finite
 from privql.kernel.scalars import Const, fields
-from privql.syntax import ast, quote
+from privql.syntax import ast
 
 
 def row_function(value: Typed, context: Context) -> Typed:
@@ -80,12 +80,24 @@ def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], cont
     if not node.distinct:
         return made, tuple(columns)
     if tells_the_unit(columns, context):
-        return Distinct(made), tuple(columns)
+        return Distinct(made, combinations([c for c in columns if c.unit is None], context)), tuple(columns)
     return _listed(node, columns, context)
 
 
 def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
     return any(c.locates is not None and not context.column_domain(c.id).nullable for c in columns)
+
+
+def combinations(columns: Iterable[Attribute], context: Context) -> int | None:
+    """How many combinations of values the columns can have; None if some column's values are not listed."""
+    out = 1
+    for column in columns:
+        domain = context.column_domain(column.id)
+        members = domain.members(context.env.group_limit)
+        if members is None:
+            return None
+        out *= max(len(members) + domain.nullable, 1)
+    return out
 
 
 def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tuple[Rel, Columns]:
@@ -127,10 +139,11 @@ def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> R
     table = context.env.catalog.table(tables[0])
     assert table is not None and table.unit is not None
     keys = tuple(_members(key, context) for key in collector.keys)
-    groups = prod(len(key.members) for key in keys)
+    listed = [key.members for key in keys if key.members is not None]
+    groups = prod(map(len, listed))
     span = node.group[0].span.to(node.group[-1].span) if node.group else node.span
     if groups > context.env.group_limit:
-        sizes = " x ".join(str(len(key.members)) for key in keys)
+        sizes = " x ".join(str(len(members)) for members in listed)
         raise refuse(
             "PQL0404",
             f"{groups} groups are more than {context.env.group_limit}",
@@ -188,14 +201,8 @@ def _members(key: Key, context: Context) -> GroupingKey:
             if domain.bounded and domain.grid is not None
             else "no finite list of values is known"
         )
-        raise refuse(
-            "PQL0403",
-            f"the groups of `{written}` are not known",
-            key.value.span,
-            label=size,
-            why="a group that appears because one person is in it would show that person",
-            help=f"state them: `GROUP BY {quote(written) if written.isidentifier() else written} KEYS (…)`",
-        )
+        context.domains[key.id] = domain
+        return GroupingKey(key.id, key.value.term, key.value.type, None, written, key.value.span, size)
     if domain.nullable:
         members = (*members, None)
     context.domains[key.id] = finite(members, domain.nullable, domain.grid)

@@ -24,7 +24,9 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
                 named |= asked
                 todo.extend(subqueries[name] for name in asked)
             case Measured(block=block):
-                blocks.add(block)
+                if block not in blocks:
+                    blocks.add(block)
+                    todo.append(query.blocks[block])
             case Shared(name=name):
                 if name not in named:
                     named.add(name)
@@ -39,7 +41,7 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
     return CheckedQuery(
         _numbered(query.rel, numbers),
         query.columns,
-        tuple(replace(query.blocks[old], index=new) for old, new in numbers.items()),
+        tuple(replace(_numbered(query.blocks[old], numbers), index=new) for old, new in numbers.items()),
         tuple((name, _numbered(rel, numbers)) for name, rel in query.shared if name in named),
         tuple((name, _numbered(one, numbers)) for name, one in query.subqueries if name in named),
     )

@@ -180,6 +180,7 @@ class Gathered:
     input: Rel
     keys: tuple[tuple[str, Scalar], ...]
     features: tuple[Aggregate, ...]
+    groups: int | None  # how many one unit can have, if the keys have listed values
 
 
 @frozen
@@ -193,6 +194,7 @@ class Windowed:
 @frozen
 class Distinct:
     input: Rel
+    rows: int | None = None  # how many one unit can have, if the columns have listed values
 
 
 @frozen
@@ -279,9 +281,10 @@ class GroupingKey:
     id: str
     value: Scalar
     type: ValueType
-    members: tuple[Value, ...]  # every group there is, None last if the key may be NULL
+    members: tuple[Value, ...] | None  # every group there is, None last if the key may be NULL; None: not known
     name: str
     span: Span
+    unknown: str = ""  # why they are not known
 
 
 @frozen

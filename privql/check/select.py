@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check.arguments import sort_key
 from privql.check.beside import arranged
 from privql.check.calls import aggregates_in
-from privql.check.cut import cut, declared_rows, private_rows, row_function
+from privql.check.cut import combinations, cut, declared_rows, private_rows, row_function
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
@@ -91,9 +91,10 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         made, columns = private_rows(node, tail, rel, items, context)
         return (tie(made, [], tied, scope, node.span, context) if tied else made), columns
     if collector.gathered:
-        rel = Gathered(
-            rel, tuple((key.id, key.value.term) for key in collector.keys), tuple(collector.features.values())
-        )
+        keys = tuple((key.id, key.value.term) for key in collector.keys)
+        split = [context.attributes[key.id] for key in collector.keys]
+        groups = combinations([key for key in split if key.unit is None], context)
+        rel = Gathered(rel, keys, tuple(collector.features.values()), groups)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
         made, columns = private_rows(node, tail, rel, items, context)

@@ -6,8 +6,9 @@ a value is looked up, a test is a mark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal
 
 from privql.check.beside import both, conjuncts, produced
@@ -29,8 +30,8 @@ from privql.check.relations import (
 )
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Combine, Contribution, Join, Key, Mark, Order, Public
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
+from privql.kernel.terms import Combine, Contribution, Join, Key, Listed, Mark, Order, Public
 from privql.plan.declared import scanned
 from privql.plan.fanout import most_alike
 from privql.plan.features import gathered
@@ -45,8 +46,18 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 @dataclass(frozen=True, slots=True)
 class Lowered:
     stable: Stable
-    keys: tuple[Key, ...]
+    keys: tuple[Key | Listed, ...]
     publics: tuple[PublicRows, ...]  # what the engine is handed by name: a relation, and its columns
+    unlisted: tuple[tuple[str, Scalar], ...] = ()  # keys whose values nobody listed
+
+    def over(self, found: Sequence[tuple[Value, ...]]) -> Lowered:
+        """The same over the groups that were found."""
+        keys = (replace(key, members=tuple(found)) if isinstance(key, Listed) else key for key in self.keys)
+        return replace(self, keys=tuple(keys))
+
+    @property
+    def grouped(self) -> bool:
+        return bool(self.unlisted) or prod(len(key.members) for key in self.keys) > 1
 
 
 def lower(
@@ -61,14 +72,26 @@ def lower(
     made = _Lowering(block, env, query)
     stable = made.relation(block.rel, frozenset(needed))
     limits = [] if rows is None else [rows]
-    if any(table is not None and table.at_most for table in map(env.catalog.table, block.tables)):
+    if stable.rows is None or stable.rows > 1:
         # as many rows as there would be, had each table been cut to its declared rows at once
         declared = _Lowering(block, env, query, cut=True).relation(block.rel, frozenset(needed)).rows
         limits += [] if declared is None else [declared]
     if limits and (stable.rows is None or stable.rows > min(limits)):
         # last of all, so that rows which a filter drops do not use up a unit's share
         stable = rules.keep_rows(stable, min(limits))
-    return Lowered(stable, tuple(Key(key.value, key.members) for key in block.keys), tuple(made.publics))
+    return _grouped(stable, block, tuple(made.publics))
+
+
+def _grouped(stable: Stable, block: Block, publics: tuple[PublicRows, ...]) -> Lowered:
+    """Where some keys are not listed, these stand together in the place of the first, and hold any one group so far."""
+    unlisted = tuple((key.id, key.value) for key in block.keys if key.members is None)
+    keys: list[Key | Listed] = []
+    for key in block.keys:
+        if key.members is not None:
+            keys.append(Key(key.value, key.members))
+        elif key.id == unlisted[0][0]:
+            keys.append(Listed(tuple(value for _, value in unlisted), ((None,) * len(unlisted),)))
+    return Lowered(stable, tuple(keys), publics, unlisted)
 
 
 def _reads(contribution: Contribution) -> frozenset[str]:
@@ -78,7 +101,8 @@ def _reads(contribution: Contribution) -> frozenset[str]:
 
 
 class _Lowering:
-    """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
+    """One block's tree. `cut`: tables to their declared rows and groups to their number at once, to learn what they
+    can come to."""
 
     def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
         self._index, self._env, self._query, self._cut = block.index, env, query, cut
@@ -104,20 +128,24 @@ class _Lowering:
                 return rules.compute(below, kept)
             case Joined():
                 return self._joined(rel, needed)
-            case Gathered(input=input, keys=keys, features=features):
+            case Gathered(input=input, keys=keys, features=features, groups=groups):
                 wanted = tuple(one for one in features if one.id in needed)
                 read = [term for one in wanted for term in (one.argument, one.where) if term is not None]
                 read += [term for _, term in keys]
                 below = self.relation(input, frozenset(name for term in read for name in fields(term)))
                 for term in read:
                     below = self.answered(below, term)
-                return gathered(below, keys, wanted, needed, self._whole_unit(input))
-            case Distinct(input=input):
-                return rules.distinct(self.relation(input, frozenset(produced(input))))
+                return self._at_most(gathered(below, keys, wanted, needed, self._units(input)), groups)
+            case Distinct(input=input, rows=rows):
+                once = self._once_each(self.relation(input, frozenset(produced(input))), rel, needed)
+                return self._at_most(once, rows)
             case Combined():
                 left = self.relation(rel.left, frozenset(rel.left_columns))
                 right = self.relation(rel.right, frozenset(rel.right_columns))
                 named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
+                if rel.op == "UNION" and not rel.all:
+                    every = rules.combine(left, right, Combine("UNION", True, left.term, right.term, tuple(named)))
+                    return self._once_each(every, rel, needed)
                 return rules.combine(left, right, Combine(rel.op, rel.all, left.term, right.term, tuple(named)))
             case Sorted(input=input, keys=keys, limit=int(limit), per_unit=True):
                 below = self.relation(input, needed | {name for key in keys for name in fields(key.value)})
@@ -139,20 +167,44 @@ class _Lowering:
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
         stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self._env)
         table = self._env.catalog.table(rel.table)
-        most = table.at_most if table is not None and self._cut else None
-        return stable if most is None else rules.keep_rows(stable, most)
+        return self._at_most(stable, table.at_most if table is not None else None)
 
-    def _whole_unit(self, rel: Rel) -> frozenset[str]:
-        """The columns that name the unit itself: within one unit they have one value."""
-        units: set[str] = set()
-        todo = [rel]
-        while todo:
-            at = todo.pop()
-            if isinstance(at, PrivateScan):
-                table = self._env.catalog.table(at.table)
-                units |= {id for id, name, _ in at.columns if table is not None and name == table.unit_column}
-            todo.extend(getattr(at, side) for side in ("input", "left", "right") if hasattr(at, side))
-        return frozenset(units)
+    def _at_most(self, stable: Stable, rows: int | None) -> Stable:
+        return rules.keep_rows(stable, rows) if self._cut and rows is not None else stable
+
+    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str]) -> Stable:
+        """A unit's different rows: its groups by all of their columns."""
+        keys = tuple((id, Field(id, type)) for id, type in produced(rel).items())
+        renamed = tuple((f"{id}_each", value) for id, value in keys)
+        once = gathered(below, renamed, (), frozenset(f"{id}_each" for id in needed), self._units(rel))
+        return rules.compute(
+            once, tuple((id, Field(f"{id}_each", type)) for id, type in produced(rel).items() if id in needed)
+        )
+
+    def _units(self, rel: Rel) -> frozenset[str]:
+        """The columns that name the unit itself: all rows of one unit have the same value there."""
+        match rel:
+            case PrivateScan(table=name, columns=columns):
+                table = self._env.catalog.table(name)
+                return frozenset(id for id, column, _ in columns if table is not None and column == table.unit_column)
+            case Compute(input=input, columns=computed):
+                below = self._units(input)
+                return frozenset(id for id, value in computed if isinstance(value, Field) and value.name in below)
+            case Gathered(input=input, keys=keys):
+                below = self._units(input)
+                return frozenset(id for id, value in keys if isinstance(value, Field) and value.name in below)
+            case Joined(kind=kind, left=left, right=right):  # beside a row that meets none, there are NULLs
+                return (frozenset() if kind == "FULL" else self._units(left)) | (
+                    self._units(right) if kind in ("INNER", "CROSS") else frozenset()
+                )
+            case Combined(left=left, right=right):
+                ours, theirs = self._units(left), self._units(right)
+                named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
+                return frozenset(id for id, one, other in named if one in ours and other in theirs)
+            case Where(input=input) | Distinct(input=input) | Sorted(input=input):
+                return self._units(input)
+            case _:
+                return frozenset()
 
     # ---- joins
 
