@@ -1,52 +1,88 @@
 """From a permit and a proof to noisy integers: the only place where exact sums and noise meet.
 
 Trusted. The permit says what was charged; what the kernel proved the measurements to cost must fit in it, unit by
-unit. The exact sums live in this function alone and are never shown, stored or logged.
+unit and all steps together. A step's noisy numbers are in the ledger before anybody sees them, and what is there is
+never drawn again. The exact sums live in this file alone and are never shown, stored or logged.
 """
 
 from __future__ import annotations
 
+import json
 import secrets
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import Engine
+from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
+from privql.finish.table import value_from_json, value_to_json
+from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
+from privql.kernel.selection import Selected
 from privql.kernel.terms import cells
-from privql.ledger import Permit
+from privql.ledger import Draw, Ledger, Permit
+from privql.names import fold
 from privql.noise.laplace import discrete_laplace
+from privql.noise.selection import kept
+
+Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of a group each that was kept
 
 
 class Unpaid(Exception):
     """A measurement that its permit does not cover: a fault of the plan, never of the data."""
 
 
-def release(permit: Permit, measured: Sequence[Measured], engine: Engine) -> list[list[list[int]]]:
-    """For each measurement and each of its groups, the noisy cells."""
+def release(
+    permit: Permit,
+    step: int,
+    wanted: Sequence[Measured | Selected],
+    engine: Engine,
+    ledger: Ledger,
+    unmoved: Callable[[], bool],
+    publics: Publics = NO_PUBLICS,
+) -> list[Rows]:
+    """What step number `step` of a charge measures: for each group its noisy cells, or which groups are kept.
+
+    Kept before anything is made of it: an answer that fails, or is interrupted, because of what it is must not buy
+    another draw. Files that changed under the query (`unmoved`) were not those that were verified.
+    """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
-    _covered(permit, measured)
-    return [_noisy(one, engine) for one in measured]
+    if not all(type(one) in (Measured, Selected) for one in wanted):
+        raise Unpaid("only what the kernel proved can be measured")
+    drawn = ledger.drawn(permit)
+    if step < len(drawn):
+        noisy = drawn[step].noisy
+    else:
+        costs = _covered(permit, drawn, wanted)
+        try:
+            made = [
+                _selected(one, engine, publics) if isinstance(one, Selected) else _noisy(one, engine, publics)
+                for one in wanted
+            ]
+        except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
+            raise EngineError("failed") from None
+        if not unmoved():
+            raise EngineError("failed")
+        noisy = ledger.draw(permit, step, costs, json.dumps(made).encode())
+    return [_read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
 
 
-def _covered(permit: Permit, measured: Sequence[Measured]) -> None:
-    paid: dict[str, Fraction] = {}
-    for line in permit.charges:
-        paid[line.unit] = paid.get(line.unit, Fraction(0)) + line.cost.epsilon
-    for one in measured:
-        if type(one) is not Measured:
-            raise Unpaid("only what the kernel proved can be measured")
-        paid[one.unit.name] = paid.get(one.unit.name, Fraction(0)) - one.cost.epsilon
-    if any(left < 0 for left in paid.values()):
-        raise Unpaid("the measurements cost more than was charged")
+def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Measured | Selected]) -> dict[str, Cost]:
+    """What each unit loses by this step: with the steps before, no more than was charged."""
+    costs: dict[str, Cost] = {}
+    for one in wanted:
+        costs[fold(one.unit.name)] = costs.get(fold(one.unit.name), Cost()) + one.cost
+    paid: Mapping[str, Cost] = {fold(line.unit): line.cost for line in permit.charges}
+    for unit, cost in costs.items():
+        if not sum((one.spent.get(unit, Cost()) for one in drawn), cost) <= paid.get(unit, Cost()):
+            raise Unpaid("the measurements cost more than was charged")
+    return costs
 
 
-def _noisy(measured: Measured, engine: Engine) -> list[list[int]]:
+def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[int]]:
     term = measured.term
-    exact = engine.run(term, secrets.token_bytes(16))
+    exact = engine.run(term, secrets.token_bytes(16), publics)
     columns: list[Any] = []
     at = 0
     for part in measured.parts:
@@ -57,3 +93,17 @@ def _noisy(measured: Measured, engine: Engine) -> list[list[int]]:
         )
         at += width
     return [list(row) for row in np.concatenate(columns, axis=1)]
+
+
+def _selected(selected: Selected, engine: Engine, publics: Publics) -> list[list[Any]]:
+    """Each group by itself; how many units it has is forgotten."""
+    groups = engine.groups(selected.term, secrets.token_bytes(16), publics)
+    coins = kept([units for _, units in groups], selected.keep)
+    return [[value_to_json(value) for value in group] for (group, _), coin in zip(groups, coins, strict=True) if coin]
+
+
+def _read(one: Measured | Selected, rows: list[list[Any]]) -> Rows:
+    if isinstance(one, Measured):
+        return [tuple(row) for row in rows]
+    types = [type for _, type in one.term.columns]
+    return [tuple(map(value_from_json, row, types)) for row in rows]

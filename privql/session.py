@@ -143,7 +143,8 @@ class Session:
     # ---- inside
 
     def _env(self, params: Mapping[str, object]) -> Env:
-        defaults = {unit.name: self._purse().default_epsilon(unit.name) for unit in self._catalog.units}
+        purse = self._purse()
+        defaults = {unit.name: purse.default_epsilon(unit.name) for unit in self._catalog.units}
         return Env(
             self._catalog,
             dict(params),
@@ -151,6 +152,7 @@ class Session:
             self._settings,
             self._places,
             {unit: epsilon for unit, epsilon in defaults.items() if epsilon is not None},
+            {unit.name: purse.default_delta(unit.name) for unit in self._catalog.units},
         )
 
     def _purse(self) -> Purse:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Scan, Sums
+from privql.kernel.scalars import Value, ValueType
+from privql.kernel.terms import Keys, Scan, Sums
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,15 +52,32 @@ _MESSAGES: Mapping[ErrorKind, str] = {
 }
 
 
+class PublicRows(Protocol):
+    """Rows that anybody may know, in the columns that a `Public` names."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, ValueType], ...]: ...
+
+    @property
+    def rows(self) -> tuple[tuple[Value, ...], ...]: ...
+
+
+Publics = Mapping[str, PublicRows]
+NO_PUBLICS: Publics = {}
+
+
 class Engine(Protocol):
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` if a source or a column that a scan needs is not there."""
 
-    def emit(self, sums: Sums, salt: bytes = b"") -> str:
+    def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
         """The statement that `run` would run; an `EngineError` if there is none, known before anything is charged."""
 
-    def run(self, sums: Sums, salt: bytes) -> Cells:
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+        """The groups there are, in the order of their values, NULL last; and how many rows each has."""
 
     def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every stored value of these columns can be read, if only as NULL."""

@@ -6,7 +6,6 @@ the domain of its argument, and is NULL where fewer than one row seems to be beh
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
@@ -20,17 +19,27 @@ from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Balance, Steps, Total
 
 
-def finish_block(block: Block, recipes: Sequence[Recipe], cells: Sequence[Sequence[int]]) -> Table:
-    """`cells`: for each group, in key order, the integers that were released for it."""
-    groups = math.prod(len(key.members) for key in block.keys)
-    if len(cells) != groups or len(recipes) != len(block.aggregates):
+def finish_block(
+    block: Block,
+    recipes: Sequence[Recipe],
+    cells: Sequence[Sequence[int]],
+    groups: Sequence[tuple[Value, ...]] | None = None,
+) -> Table:
+    """`cells`: for each group, in key order, the integers that were released for it. `groups`: those that were found,
+    where not all were listed."""
+    if groups is None:
+        groups = list(product(*(key.members or () for key in block.keys)))
+    if len(cells) != len(groups) or len(recipes) != len(block.aggregates):
         raise ValueError("the cells are not those of this block")
     columns = [(key.id, key.type) for key in block.keys]
     columns += [(aggregate.id, recipe.type) for aggregate, recipe in zip(block.aggregates, recipes, strict=True)]
-    members = [[canonical(member, key.type) for member in key.members] for key in block.keys]
+    if not groups:
+        return Table(tuple(columns), ())
+    types = [key.type for key in block.keys]
+    keys = (tuple(map(canonical, group, types)) for group in groups)
     released = _columns(cells)
-    answers = zip(*(_answers(recipe, released) for recipe in recipes), strict=True) if recipes else [()] * groups
-    rows = (key + answer for key, answer in zip(product(*members), answers, strict=True))
+    answers = zip(*(_answers(recipe, released) for recipe in recipes), strict=True) if recipes else [()] * len(groups)
+    rows = (key + answer for key, answer in zip(keys, answers, strict=True))
     return Table(tuple(columns), tuple(rows))
 
 

@@ -21,7 +21,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.rules import Stable, Unproved, reads, stepped
-from privql.kernel.terms import Balance, Contribution, Key, Steps, Sums, Tally, Total, Unit
+from privql.kernel.terms import Balance, Contribution, Key, Listed, Steps, Sums, Tally, Total, Unit
 
 _RULE = object()
 
@@ -94,7 +94,7 @@ class Measured:
 
 
 def laplace(
-    input: Stable, keys: tuple[Key, ...], contributions: tuple[Contribution, ...], scales: tuple[Fraction, ...]
+    input: Stable, keys: tuple[Key | Listed, ...], contributions: tuple[Contribution, ...], scales: tuple[Fraction, ...]
 ) -> Measured:
     """The sums of each contribution with discrete Laplace noise of its scale on every cell.
 
@@ -105,11 +105,9 @@ def laplace(
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:
-        reads(key.value, input.columns)
-        if not key.members or len(set(key.members)) != len(key.members):
-            raise Unproved("the groups must be listed, each once")
+        _grouping(key, input)
     term = Sums(input.term, keys, contributions)
-    grouped = term.groups > 1
+    grouped = term.groups > 1 or any(isinstance(key, Listed) for key in keys)  # one price, however many were found
     parts = []
     for contribution, scale in zip(contributions, scales, strict=True):
         _well_formed(contribution, input)
@@ -119,6 +117,19 @@ def laplace(
         parts.append(Part(contribution, scale, moved))
     total = Cost(sum((part.epsilon for part in parts), Fraction(0)), Fraction(0))
     return Measured(term, input.unit, input.rows, tuple(parts), total, _RULE)
+
+
+def _grouping(key: Key | Listed, input: Stable) -> None:
+    if not key.members or len(set(key.members)) != len(key.members):
+        raise Unproved("the groups must be listed, each once")
+    match key:
+        case Key(value=value):
+            reads(value, input.columns)
+        case Listed(values=values, members=members):
+            for value in values:
+                reads(value, input.columns)
+            if not values or any(len(member) != len(values) for member in members):
+                raise Unproved("a group has a value for each grouping expression")
 
 
 def _well_formed(contribution: Contribution, input: Stable) -> None:

@@ -235,6 +235,14 @@ class Key:
 
 
 @frozen
+class Listed:
+    """Several grouping values together, and the combinations that exist, a tuple each. Rows elsewhere are dropped."""
+
+    values: tuple[Scalar, ...]
+    members: tuple[tuple[Value, ...], ...]
+
+
+@frozen
 class Steps:
     """A number in whole steps of `grid`, clamped to [low, high].
 
@@ -289,7 +297,7 @@ class Sums:
     """
 
     input: Relation
-    keys: tuple[Key, ...]
+    keys: tuple[Key | Listed, ...]
     contributions: tuple[Contribution, ...]
 
     @property
@@ -299,3 +307,14 @@ class Sums:
     @property
     def width(self) -> int:
         return sum(cells(contribution) for contribution in self.contributions)
+
+
+# ---------------------------------------------------------------- groups that nobody listed
+
+
+@frozen
+class Keys:
+    """For each combination of the columns' values that any row has, the number of rows. NULL is a value like others."""
+
+    input: Relation
+    columns: tuple[tuple[str, ValueType], ...]

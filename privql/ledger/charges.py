@@ -3,7 +3,7 @@
     reserve ──▶ replay      the same query was answered: its stored answer, for nothing
             ──▶ resume      the same analyst's charge has no answer yet: that charge again, at most three times
             ──▶ charge      affordable: written as 'reserved', before any private row is read
-    draw    ──▶ the noisy numbers are kept, before anything is made of them; the first draw of a charge is its only one
+    draw    ──▶ a step's noisy numbers are kept, before anything is made of them; its first draw is its only one
     release ──▶ the answer is stored and the charge becomes 'released', by whoever comes first
 
 A charge is never deleted and never refunded: whether an answer came out may depend on the data.
@@ -14,14 +14,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from privql.kernel.cost import Cost, check_chargeable
 from privql.ledger.accounts import lines, pay, payers
 from privql.ledger.errors import LedgerError, TooManyResumes
 from privql.ledger.policies import Policy, data_version
-from privql.ledger.records import SEAL, ChargeLine, Permit, Replay, Request, StoredRelease
-from privql.ledger.schema import written
+from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Replay, Request, StoredRelease
+from privql.ledger.schema import read, written
 from privql.ledger.store import now
 from privql.names import fold
 
@@ -155,21 +156,38 @@ def _permit(number: int, ledger_id: str, query: Asked, paid: tuple[ChargeLine, .
     return Permit(release_id(number), ledger_id, query.analyst, paid, measured, query.data_version, resumes, seal=SEAL)
 
 
-def drawn(db: sqlite3.Connection, permit: Permit) -> bytes | None:
-    (kept,) = db.execute("SELECT drawn FROM charge WHERE id = ?", (charge_number(permit.release_id),)).fetchone()
-    return kept  # type: ignore[no-any-return]
+def drawn(db: sqlite3.Connection, permit: Permit) -> tuple[Draw, ...]:
+    """The steps that were drawn under a charge, in order."""
+    rows = db.execute(
+        "SELECT spent, noisy FROM draw WHERE charge = ? ORDER BY step", (charge_number(permit.release_id),)
+    )
+    return tuple(Draw(_spent(spent), noisy) for spent, noisy in rows.fetchall())
 
 
-def draw(db: sqlite3.Connection, permit: Permit, noisy: bytes) -> bytes:
-    """Keep a charge's noisy numbers, or give back those that were kept first.
+def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Cost], noisy: bytes) -> bytes:
+    """Keep the noisy numbers of a step, or give back those that were kept first.
 
     What is made of them may fail or take long according to what they are, and so tell about them: were they drawn
-    again when the charge is resumed, each attempt would be another release, paid for by none.
+    again when the charge is resumed, each attempt would be another release, paid for by none. Together the steps of
+    a charge may spend what was charged, and no more.
     """
-    number = charge_number(permit.release_id)
-    db.execute("UPDATE charge SET drawn = ? WHERE id = ? AND drawn IS NULL", (noisy, number))
-    (kept,) = db.execute("SELECT drawn FROM charge WHERE id = ?", (number,)).fetchone()
-    return kept  # type: ignore[no-any-return]
+    before = drawn(db, permit)
+    if step < len(before):
+        return before[step].noisy
+    if step > len(before):
+        raise LedgerError("a step is drawn when those before it are kept")
+    paid = {fold(line.unit): line.cost for line in permit.charges}
+    folded = {fold(unit): cost for unit, cost in spent.items()}
+    for unit, cost in folded.items():
+        if not sum((one.spent.get(unit, Cost()) for one in before), cost) <= paid.get(unit, Cost()):
+            raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
+    said = json.dumps({unit: (written(cost.epsilon), written(cost.delta)) for unit, cost in folded.items()})
+    db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (charge_number(permit.release_id), step, said, noisy))
+    return noisy
+
+
+def _spent(text: str) -> dict[str, Cost]:
+    return {unit: Cost(read(epsilon), read(delta)) for unit, (epsilon, delta) in json.loads(text).items()}
 
 
 def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:

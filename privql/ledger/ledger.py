@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +15,7 @@ from privql.ledger.policies import Policy
 from privql.ledger.records import (
     BudgetRow,
     BudgetState,
+    Draw,
     Entry,
     GrantRow,
     Permit,
@@ -111,17 +112,17 @@ class Ledger:
         with self._store.transaction() as db:
             return charges.keep(db, self._current(db), analyst, name, query, answer)
 
-    def drawn(self, permit: Permit) -> bytes | None:
-        """The noisy numbers of an earlier attempt under this charge."""
+    def drawn(self, permit: Permit) -> tuple[Draw, ...]:
+        """The steps that an earlier attempt under this charge has drawn."""
         self._own(permit)
         with self._store.transaction("DEFERRED") as db:
             return charges.drawn(db, permit)
 
-    def draw(self, permit: Permit, noisy: bytes) -> bytes:
-        """Keep the noisy numbers before anything is made of them. Only what this returns may be used."""
+    def draw(self, permit: Permit, step: int, spent: Mapping[str, Cost], noisy: bytes) -> bytes:
+        """Keep a step's noisy numbers before anything is made of them. Only what this returns may be used."""
         self._own(permit)
         with self._store.transaction() as db:
-            return charges.draw(db, permit, noisy)
+            return charges.draw(db, permit, step, spent, noisy)
 
     def release(self, permit: Permit, answer: bytes) -> StoredRelease:
         """Store the answer before anyone sees it. Only what this returns may be shown, never the draw itself."""

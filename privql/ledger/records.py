@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from typing import Literal, NoReturn
@@ -121,6 +122,14 @@ class Permit:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Permit cannot be copied or sent elsewhere")
+
+
+@frozen
+class Draw:
+    """A step of a charge that was drawn: what each unit lost by it, by folded name, and the noisy numbers."""
+
+    spent: Mapping[str, Cost]
+    noisy: bytes
 
 
 @frozen

@@ -10,9 +10,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 APPLICATION_ID = 0x5051_4C31  # marks the SQLite file as a ledger
-VERSION = 1
 
-TABLES = (
+_FIRST = (
     "CREATE TABLE ledger (id TEXT NOT NULL, created_at TEXT NOT NULL)",
     "CREATE TABLE policy (version INTEGER PRIMARY KEY, text TEXT NOT NULL, applied_at TEXT NOT NULL)",
     """CREATE TABLE policy_table (
@@ -45,6 +44,18 @@ TABLES = (
         analyst TEXT NOT NULL, name TEXT NOT NULL, spelling TEXT NOT NULL, charge INTEGER NOT NULL REFERENCES charge,
         PRIMARY KEY (analyst, name)) WITHOUT ROWID""",
 )
+
+_STEPS = (
+    """CREATE TABLE draw (
+        charge INTEGER NOT NULL REFERENCES charge, step INTEGER NOT NULL, spent TEXT NOT NULL, noisy BLOB NOT NULL,
+        PRIMARY KEY (charge, step))""",
+    """INSERT INTO draw SELECT id, 0, (SELECT json_group_object(lower(unit), json_array(epsilon, delta))
+        FROM charge_line WHERE charge = id), drawn FROM charge WHERE drawn IS NOT NULL""",
+    "ALTER TABLE charge DROP COLUMN drawn",
+)
+
+LAYOUTS = (_FIRST, _STEPS)  # a new file takes all of them, an older one those that it has not had
+VERSION = len(LAYOUTS)
 
 
 def written(amount: Fraction) -> str:

@@ -19,7 +19,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from privql.ledger.errors import LedgerError
-from privql.ledger.schema import APPLICATION_ID, TABLES, VERSION
+from privql.ledger.schema import APPLICATION_ID, LAYOUTS, VERSION
 
 MEMORY = ":memory:"
 
@@ -131,7 +131,7 @@ class Store:
                 raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
             if not self.memory:
                 self._make_durable(connection)
-            if not found:
+            if found < VERSION:
                 self._lay_out(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
@@ -163,21 +163,21 @@ class Store:
         uri = f"file://{quote(os.fsencode(self.path))}?mode={'rwc' if create else 'rw'}"
         return sqlite3.connect(uri, timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True)
 
-    def _recognise(self, connection: sqlite3.Connection) -> bool:
-        """True: a ledger; False: an empty file. A foreign file is refused before anything is written to it."""
+    def _recognise(self, connection: sqlite3.Connection) -> int:
+        """The layout of a ledger; 0: an empty file. A foreign file is refused before anything is written to it."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if application != APPLICATION_ID:
             if application or version or tables:
                 raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
-            return False
+            return 0
         if version > VERSION:
             raise LedgerError(
                 f"the ledger at `{self.path}` was written by a newer PrivQL "
                 f"(layout {version}, this one knows {VERSION}): upgrade to use it"
             )
-        return True
+        return int(version)
 
     def _make_durable(self, connection: sqlite3.Connection) -> None:
         journal = self._switch_to_wal(connection)
@@ -200,12 +200,14 @@ class Store:
 
     def _lay_out(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        if not self._recognise(connection):  # another process may have been faster
-            for table in TABLES:
-                connection.execute(table)
+        found = self._recognise(connection)  # another process may have been faster
+        for layout in LAYOUTS[found:]:
+            for statement in layout:
+                connection.execute(statement)
+        if not found:
             connection.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
 
     def _place(self) -> tuple[int, int]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from privql.check.relations import GroupingKey
 from privql.domains import number_text, value_text
+from privql.kernel.cost import amount_text
+from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Balance
 from privql.pipeline.report import StatementCheck, rough
 from privql.plan.program import BlockPlan, Measurement
+from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
 
@@ -22,7 +24,8 @@ def explain(check: StatementCheck) -> str:
     for plan in check.plan.blocks:
         out += _block(plan)
     total = check.plan.epsilon
-    out.append(f"total: ε = {total.text}" + (", answered before: free" if check.replay else ""))
+    delta = f", δ = {amount_text(check.plan.delta)}" if check.plan.delta else ""
+    out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
     return "\n".join(out)
 
 
@@ -33,7 +36,12 @@ def _block(plan: BlockPlan) -> list[str]:
     unit = block.unit.name
     out = [f"measure {', '.join(block.tables)}: protects each {unit} ({neighbours}), {rows} per {unit}"]
     for key in block.keys:
-        out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key)}")
+        if key.members is None:
+            out.append(f"  group by {key.name}: {key.unknown}, so they are looked for")
+        else:
+            out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key.members, key.type)}")
+    if plan.selection is not None:
+        out += _selection(plan.selection)
     for one in plan.measurements:
         out += _measurement(one)
     return out
@@ -64,7 +72,16 @@ def _measurement(one: Measurement) -> list[str]:
     return out
 
 
-def _members(key: GroupingKey) -> str:
+def _selection(one: Selection) -> list[str]:
+    groups = "1 group" if one.most == 1 else f"at most {one.most} groups"
+    line = f"    ε = {one.epsilon.text}, δ = {amount_text(one.delta)}: truncated geometric selection"
+    if one.selected is not None:
+        keep = one.selected.keep
+        line += f", a group of {keep.even} is kept half of the time, one of {keep.certain} always"
+    return [f"  {one.text}: those that enough units are in, each unit in {groups}", line]
+
+
+def _members(members: tuple[Value, ...], type: ValueType) -> str:
     """The first and the last of them."""
-    shown = [value_text(member, key.type) for member in key.members]
+    shown = [value_text(member, type) for member in members]
     return ", ".join(shown if len(shown) <= 6 else [*shown[:4], "…", shown[-1]])

@@ -8,7 +8,7 @@ from typing import Any
 
 from privql.diagnostics import Diagnostic
 from privql.frozen import frozen
-from privql.kernel.cost import amount_text
+from privql.kernel.cost import Cost, amount_text
 from privql.ledger import BudgetState, Ledger
 from privql.names import fold
 from privql.pipeline.report import BudgetCost, StatementCheck, price
@@ -32,33 +32,43 @@ class Purse:
         states = self.usable(unit)
         return states[0].budget.default_epsilon if states else None
 
-    def paying(self, unit: str, total: Amount) -> BudgetState | None:
+    def default_delta(self, unit: str) -> Fraction:
+        """For the groups that a query has to look for: as declared, or a hundredth of what there is."""
         states = self.usable(unit)
-        able = [s for s in states if not total.known or s.left.epsilon >= total.constant]
+        if not states:
+            return Fraction(0)
+        declared = states[0].budget.default_delta
+        return declared if declared is not None else states[0].limit.delta / 100
+
+    def paying(self, unit: str, total: Amount, delta: Fraction) -> BudgetState | None:
+        states = self.usable(unit)
+        able = [s for s in states if (not total.known or s.left.epsilon >= total.constant) and s.left.delta >= delta]
         return next(iter(able or states), None)
 
     def price(self, checks: Sequence[StatementCheck]) -> tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]:
         """What each budget pays in all, and for each unit the first statement that cannot be paid for."""
         totals: dict[str, Amount] = {}
+        deltas: dict[str, Fraction] = {}
         over: dict[str, Diagnostic] = {}
         for check in checks:
             for unit, epsilon in check.by_unit.items():
                 total = totals[unit] = totals.get(unit, ZERO) + epsilon
+                delta = deltas[unit] = deltas.get(unit, Fraction(0)) + check.delta_by_unit[unit]
                 if unit not in over and total.known and check.ok:
-                    problem = self._unpayable(unit, epsilon.constant, total.constant, check)
+                    problem = self._unpayable(unit, epsilon.constant, Cost(total.constant, delta), check)
                     if problem is not None:
                         over[unit] = problem.in_source(check.source)
         costs = []
         for unit, total in totals.items():
-            state = self.paying(unit, total)
+            state = self.paying(unit, total, deltas[unit])
             after = None if state is None else Amount(state.left.epsilon) - total
             left = after.constant if after is not None and after.known else after
             name = None if state is None else state.budget.name
-            costs.append(BudgetCost(name, unit, price(total), unit not in over, left))
+            costs.append(BudgetCost(name, unit, price(total, deltas[unit]), unit not in over, left))
         return tuple(costs), tuple(over.values())
 
-    def _unpayable(self, unit: str, epsilon: Fraction, total: Fraction, check: StatementCheck) -> Diagnostic | None:
-        state = self.paying(unit, Amount(total))
+    def _unpayable(self, unit: str, epsilon: Fraction, total: Cost, check: StatementCheck) -> Diagnostic | None:
+        state = self.paying(unit, Amount(total.epsilon), total.delta)
         if state is None:
             return Diagnostic(
                 "PQL0505",
@@ -76,9 +86,18 @@ class Purse:
                 why=f"this one costs ε = {amount_text(epsilon)}",
                 help=f"write SPEND EPSILON {amount_text(budget.max_epsilon)}, or split the query",
             )
-        if total <= left:
+        if total.epsilon <= left and total.delta <= state.left.delta:
             return None
-        before = "" if total == epsilon else f", with what comes before it ε = {amount_text(total)}"
+        if total.epsilon <= left:
+            return Diagnostic(
+                "PQL0502",
+                f"`{budget.name}` cannot pay for this",
+                check.span,
+                why=f"with what comes before it the groups that are looked for cost δ = {amount_text(total.delta)}, "
+                f"and δ = {amount_text(state.left.delta)} is left",
+                help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or state the groups with KEYS",
+            )
+        before = "" if total.epsilon == epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"
         return Diagnostic(
             "PQL0502",
             f"`{budget.name}` cannot pay for this",

@@ -13,9 +13,11 @@ from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
+from privql.kernel.cost import amount_text
 from privql.kernel.terms import Balance
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.program import Measurement, Plan
+from privql.plan.selection import Selection
 from privql.syntax import ast
 
 _SURE = Fraction(95, 100)
@@ -30,14 +32,18 @@ class Price:
 
     def __str__(self) -> str:
         epsilon = self.epsilon if isinstance(self.epsilon, Amount) else Amount(self.epsilon)
-        return f"ε = {epsilon.text}" + (f", δ = {self.delta}" if self.delta else "")
+        return f"ε = {epsilon.text}" + (f", δ = {self.delta_text}" if self.delta else "")
+
+    @property
+    def delta_text(self) -> str:
+        return self.delta.text if isinstance(self.delta, Amount) else amount_text(self.delta)
 
     def to_json(self) -> dict[str, str]:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
-def price(epsilon: Amount) -> Price:
-    return Price(epsilon.constant if epsilon.known else epsilon)
+def price(epsilon: Amount, delta: Fraction = Fraction(0)) -> Price:
+    return Price(epsilon.constant if epsilon.known else epsilon, delta)
 
 
 @frozen
@@ -119,8 +125,16 @@ class StatementCheck:
         return self.plan.by_unit if self.plan is not None and self.runs and not self.replay else {}
 
     @property
+    def delta_by_unit(self) -> dict[str, Fraction]:
+        return self.plan.delta_by_unit if self.plan is not None and self.runs and not self.replay else {}
+
+    @property
+    def delta(self) -> Fraction:
+        return sum(self.delta_by_unit.values(), Fraction(0))
+
+    @property
     def cost(self) -> Price:
-        return price(self.epsilon)
+        return price(self.epsilon, self.delta)
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -128,10 +142,11 @@ class StatementCheck:
 
     @property
     def groups(self) -> int | None:
-        """How many groups the answer is made of, where one block is measured."""
+        """How many groups the answer is made of, where one block is measured and its groups are listed."""
         if self.plan is None or len(self.plan.blocks) != 1:
             return None
-        return math.prod(len(key.members) for key in self.plan.blocks[0].block.keys)
+        members = [key.members for key in self.plan.blocks[0].block.keys]
+        return math.prod(len(listed) for listed in members if listed is not None) if None not in members else None
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -169,7 +184,7 @@ class StatementCheck:
             "groups": self.groups,
             "cost": self.cost.to_json(),
             "columns": [c.to_json() for c in self.columns],
-            "measurements": [measurement_json(one, self.source) for one in self.measurements],
+            "measurements": measurements_json(self.plan, self.source) if self.plan is not None else [],
         }
 
 
@@ -187,6 +202,35 @@ def _magnitude(value: Fraction) -> int:
     while Fraction(10) ** (guess + 1) <= value:
         guess += 1
     return guess
+
+
+def measurements_json(plan: Plan, source: Source | None) -> list[dict[str, Any]]:
+    """Block by block, the search for its groups first."""
+    out = []
+    for block in plan.blocks:
+        out += [selection_json(block.selection, source)] if block.selection is not None else []
+        out += [measurement_json(one, source) for one in block.measurements]
+    return out
+
+
+def selection_json(one: Selection, source: Source | None) -> dict[str, Any]:
+    """The numbers of units of all groups are moved by `l1` together; `even`: so many make it even that one is kept."""
+    out: dict[str, Any] = {"text": one.text}
+    if source is not None:
+        out["line"], out["column"] = source.position(one.span.start)
+    return out | {
+        "block": one.block,
+        "unit": one.unit.name,
+        "groups_per_unit": str(one.most),
+        "l1": str(one.moved),
+        "l2_squared": str(one.moved),
+        "mechanism": "truncated_geometric",
+        "release": "groups",
+        "even": one.selected.keep.even if one.selected is not None else None,
+        "grid": "1",
+        "epsilon": str(one.epsilon),
+        "delta": str(one.delta),
+    }
 
 
 def measurement_json(one: Measurement, source: Source | None) -> dict[str, Any]:
@@ -249,7 +293,8 @@ class FileCheck:
 
     @property
     def total(self) -> Price:
-        return price(sum((one.epsilon for one in self.statements), ZERO))
+        epsilon = sum((one.epsilon for one in self.statements), ZERO)
+        return price(epsilon, sum((one.delta for one in self.statements), Fraction(0)))
 
     @property
     def cost(self) -> Price:
@@ -292,4 +337,4 @@ def _text(value: Fraction | Amount) -> str:
 
 def certificate(plan: Plan) -> dict[str, Any]:
     """What was measured and how: the same text for the same query, whoever asks and wherever it stood in a file."""
-    return {"measurements": [measurement_json(one, None) for one in plan.measurements]}
+    return {"measurements": measurements_json(plan, None)}

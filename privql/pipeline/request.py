@@ -27,7 +27,10 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         query=canonical(check),
         parameters=inputs(check, released),
         policy_version=policy_version,
-        charges=tuple((unit, Cost(epsilon.constant)) for unit, epsilon in check.plan.by_unit.items()),
+        charges=tuple(
+            (unit, Cost(epsilon.constant, check.plan.delta_by_unit[unit]))
+            for unit, epsilon in check.plan.by_unit.items()
+        ),
         measurements=json.dumps(certificate(check.plan)),
         tables=tuple(dict.fromkeys(_tables(check))),
         name=check.name,
@@ -67,7 +70,7 @@ def inputs(check: StatementCheck, released: Released) -> str:
     )
 
 
-def _digest(members: tuple[object, ...]) -> str:
+def _digest(members: tuple[object, ...] | None) -> str:
     """Which groups there are may come from a public table, whose rows the text does not say."""
     return sha256(repr(members).encode()).hexdigest()
 

@@ -24,6 +24,7 @@ from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
+from privql.pipeline.steps import Program, derived
 from privql.release import release
 
 
@@ -155,7 +156,9 @@ def over_budget(over: OverBudget, span: Span) -> PrivQLError:
     }.get(over.reason, "")
     if not help:
         left, asked = over.left, over.asked
-        spend = f"δ = {amount_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {amount_text(left.epsilon)}"
+        spend = (
+            f"δ = {amount_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {amount_text(left.epsilon)}"
+        )
         help = f"spend at most {spend}, " if left.epsilon > 0 else "nothing is left: "
         help += "use answers released before (`SHOW RELEASES`), or ask the owner for more budget"
     return refuse(code, str(over), span, help=help)

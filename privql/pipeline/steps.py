@@ -78,9 +78,7 @@ class Program:
 
     def _publics(self, plan: BlockPlan) -> dict[str, Table]:
         tables = [self._table(one.block) for one in self.plans]
-        return {
-            name: self.computed(derived(self.query, rel, columns), tables) for name, rel, columns in plan.publics
-        }
+        return {name: self.computed(derived(self.query, rel, columns), tables) for name, rel, columns in plan.publics}
 
     def _table(self, block: Block) -> Table:
         known = self.answers.get(block.index)

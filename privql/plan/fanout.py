@@ -42,7 +42,8 @@ def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env)
         case Rows(rows=rows):
             return max(len(rows), 1)
         case Measured(block=block):
-            return prod(len(key.members) for key in query.blocks[block].keys if key.id not in columns)
+            others = [key.members for key in query.blocks[block].keys if key.id not in columns]
+            return None if None in others else prod(len(members) for members in others if members is not None)
         case Grouped(keys=keys, sets=sets):
             if len(sets) == 1 and all(keys[at][0] in columns for at in sets[0]):
                 return 1

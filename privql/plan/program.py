@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import prod
+from itertools import product
 
 from privql.check.env import Env
 from privql.check.relations import Aggregate, Block, CheckedQuery
 from privql.diagnostics import refuse
 from privql.frozen import frozen
 from privql.kernel import measure
+from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
+from privql.kernel.scalars import Value
+from privql.kernel.selection import Selected
 from privql.kernel.tails import halfwidth
-from privql.kernel.terms import Balance, Contribution, Tally, Unit
-from privql.plan.amounts import ZERO, Amount, known
+from privql.kernel.terms import Balance, Contribution, Listed, Tally, Unit
+from privql.plan.amounts import ZERO, Amount
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, PublicRows, lower
-from privql.plan.spend import Wanted, split
+from privql.plan.selection import Selection, groups_limit, most_of, selection_of, stated_deltas
+from privql.plan.spend import Shares, Wanted, split
 from privql.policy.findings import listing
 from privql.syntax import ast
 
@@ -53,10 +57,44 @@ class BlockPlan:
     lowered: Lowered
     measurements: tuple[Measurement, ...]
     measured: Measured | None  # None while a parameter of its price has no value
+    selection: Selection | None = None  # where nobody listed all of its groups
 
     @property
     def publics(self) -> tuple[PublicRows, ...]:
         return self.lowered.publics
+
+    @property
+    def measurable(self) -> tuple[Measured | Selected, ...]:
+        """What is measured of the block, the groups that are still to be found being any."""
+        selected = self.selection.selected if self.selection is not None else None
+        return tuple(one for one in (selected, self.measured) if one is not None)
+
+    def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Measured | None:
+        """The measurement over the groups that were found; None if there is none."""
+        if found is None or self.measured is None:
+            return self.measured
+        if not found:
+            return None
+        keys = self.lowered.over(found).keys
+        scales = tuple(part.scale for part in self.measured.parts)
+        return measure.laplace(self.lowered.stable, keys, self.measured.term.contributions, scales)
+
+    def groups(self, found: Sequence[tuple[Value, ...]] | None) -> list[tuple[Value, ...]]:
+        """The groups in the order of their cells: a value for each key of the block."""
+        if found is None:
+            return list(product(*(key.members or () for key in self.block.keys)))
+        first = next(at for at, key in enumerate(self.block.keys) if key.members is None)
+        lists: list[Sequence[tuple[Value, ...]]] = []  # in the order of the cells: those found in the first one's place
+        for at, key in enumerate(self.block.keys):
+            if key.members is not None:
+                lists.append([(member,) for member in key.members])
+            elif at == first:
+                lists.append(found)
+        cells = [key.id for key in self.block.keys if key.members is not None]
+        cells[first:first] = [key.id for key in self.block.keys if key.members is None]
+        places = [cells.index(key.id) for key in self.block.keys]
+        flat = (tuple(value for part in parts for value in part) for parts in product(*lists))
+        return [tuple(group[place] for place in places) for group in flat]
 
 
 @frozen
@@ -64,18 +102,40 @@ class Plan:
     blocks: tuple[BlockPlan, ...]
 
     @property
+    def selections(self) -> tuple[Selection, ...]:
+        return tuple(block.selection for block in self.blocks if block.selection is not None)
+
+    @property
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(one for block in self.blocks for one in block.measurements)
 
     @property
     def epsilon(self) -> Amount:
-        return sum((one.epsilon for one in self.measurements), ZERO)
+        return sum(self.by_unit.values(), ZERO)
+
+    @property
+    def delta(self) -> Fraction:
+        return sum((one.delta for one in self.selections), Fraction(0))
+
+    @property
+    def cost(self) -> Cost:
+        """Once all parameters have values."""
+        return Cost(self.epsilon.constant, self.delta)
 
     @property
     def by_unit(self) -> dict[str, Amount]:
         out: dict[str, Amount] = {}
-        for one in self.measurements:
-            out[one.unit.name] = out.get(one.unit.name, ZERO) + one.epsilon
+        spending = [(one.unit, one.epsilon) for one in self.measurements]
+        spending += [(one.unit, one.epsilon) for one in self.selections]
+        for unit, epsilon in spending:
+            out[unit.name] = out.get(unit.name, ZERO) + epsilon
+        return out
+
+    @property
+    def delta_by_unit(self) -> dict[str, Fraction]:
+        out = dict.fromkeys(self.by_unit, Fraction(0))
+        for one in self.selections:
+            out[one.unit.name] += one.delta
         return out
 
 
@@ -89,6 +149,8 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
         rows = _rows(clause, env)
         if rows is not None:
             limits |= {index: min(rows, limits.get(index, rows)) for index in indices}
+    deltas = stated_deltas((*manners, *clauses), query, env)
+    most = groups_limit((*clauses, *manners), query, env)
     wanted: dict[int, list[Wanted]] = {}
     lowered: dict[int, Lowered] = {}
     for block in query.blocks:
@@ -98,15 +160,26 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
             _wanted(*pair, block, lowered[block.index]) for pair in zip(block.aggregates, contributions, strict=True)
         ]
     spent: dict[int, list[Amount]] = {}
+    looked: dict[int, Selection] = {}
     for clause, indices in clauses:
         for group in _payers(clause, indices, query):
             default = env.settings.epsilon or env.default_epsilon.get(query.blocks[group[0]].unit.name)
             covered = [one for index in group for one in wanted[index]]
-            prices = iter(split(clause, covered, default, env.params, env.confidence, query.blocks[group[0]].span))
+            looking = [index for index in group if lowered[index].unlisted]
+            shares = Shares(len(group), len(looking))
+            span = query.blocks[group[0]].span
+            amounts, each = split(clause, covered, default, env.params, env.confidence, span, shares)
+            prices = iter(amounts)
             for index in group:
                 spent[index] = [next(prices) for _ in wanted[index]]
+            for index in looking:
+                block = query.blocks[index]
+                looked[index] = selection_of(block, lowered[index], most.get(index), each, deltas[index])
     return Plan(
-        tuple(_block(block, lowered[block.index], wanted[block.index], spent[block.index]) for block in query.blocks)
+        tuple(
+            _block(block, lowered[block.index], wanted[block.index], spent[block.index], looked.get(block.index))
+            for block in query.blocks
+        )
     )
 
 
@@ -123,10 +196,6 @@ def _payers(clause: ast.Privacy | None, indices: tuple[int, ...], query: Checked
 def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
     if clause is None:
         return None
-    if clause.groups is not None:
-        raise refuse(
-            "PQL0408", "AT MOST n GROUPS cannot be used yet", clause.span, help="write AT MOST n ROWS PER UNIT"
-        )
     if clause.mechanism not in (None, "LAPLACE", "AUTO"):
         raise refuse(
             "PQL0408",
@@ -134,18 +203,7 @@ def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
             clause.span,
             help="leave it out: the mechanism is Laplace",
         )
-    if clause.delta is not None:
-        raise refuse(
-            "PQL0408", "SPEND DELTA cannot be used yet", clause.span, help="leave it out: nothing here needs δ"
-        )
-    if clause.rows is None:
-        return None
-    rows = _whole(clause.rows, env)
-    if rows.denominator != 1 or rows < 1:
-        raise refuse(
-            "PQL0308", "AT MOST needs a whole number of rows", clause.span, help="write AT MOST 20 ROWS PER UNIT"
-        )
-    return int(rows)
+    return None if clause.rows is None else most_of(clause.rows, "ROWS", clause.span, env)
 
 
 def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Lowered) -> Wanted:
@@ -158,13 +216,14 @@ def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Low
             why="sensitivity: one row's reach x rows per unit = ∞",
             help="end the query with `AT MOST 10 ROWS PER UNIT`, or ask the owner to declare it",
         )
-    groups = prod(len(key.members) for key in lowered.keys)
-    moved = measure.sensitivity(block.unit, rows, groups > 1, made)
+    moved = measure.sensitivity(block.unit, rows, lowered.grouped, made)
     grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
     return Wanted(aggregate, made, moved, grid)
 
 
-def _block(block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amount]) -> BlockPlan:
+def _block(
+    block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amount], selection: Selection | None
+) -> BlockPlan:
     rows = lowered.stable.rows
     assert rows is not None
     measurements = tuple(
@@ -189,11 +248,4 @@ def _block(block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amo
                 why=f"planned ε = {planned}, proved ε = {measured.cost.epsilon}",
                 help="report this query: it was not run",
             )
-    return BlockPlan(block, lowered, measurements, measured)
-
-
-def _whole(node: ast.Expr, env: Env) -> Fraction:
-    """A number of rows is no amount of budget: it has no upper limit."""
-    if isinstance(node, ast.Number) and node.text.isdigit():
-        return Fraction(int(node.text))
-    return known(node, env.params, "AT MOST")
+    return BlockPlan(block, lowered, measurements, measured, selection)

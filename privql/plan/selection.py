@@ -84,7 +84,7 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
                 "PQL0408", "SPEND DELTA cannot be used here", clause.span, help="leave it out: nothing here needs δ"
             )
         out |= dict.fromkeys(paid, _stated(clause.delta, env) / len(paid))
-    for clause, indices in clauses:
+    for _, indices in clauses:
         rest = [looking[index] for index in indices if index in looking and index not in out]
         for block in rest:
             alike = sum(other.unit == block.unit for other in rest)
@@ -140,8 +140,10 @@ def groups_limit(clauses: Clauses, query: CheckedQuery, env: Env) -> dict[int, i
 
 def most_of(node: ast.Expr, what: str, span: Span, env: Env) -> int:
     """A number of rows or groups is no amount of budget: it has no upper limit."""
-    plain = isinstance(node, ast.Number) and node.text.isdigit()
-    number = Fraction(int(node.text)) if plain else known(node, env.params, "AT MOST")  # type: ignore[attr-defined]
+    if isinstance(node, ast.Number) and node.text.isdigit():
+        number = Fraction(int(node.text))
+    else:
+        number = known(node, env.params, "AT MOST")
     if number.denominator != 1 or number < 1:
         raise refuse(
             "PQL0308",

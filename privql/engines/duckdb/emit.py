@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from privql.engines.duckdb.expressions import Spelled
-from privql.engines.duckdb.members import Arrays, listed
+from privql.engines.duckdb.members import Arrays, listed, listed_together
 from privql.engines.duckdb.relations import Clamp, Layer, Listed, Names, ReadScan, Rows, rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
 from privql.kernel.scalars import Field, Scalar
 from privql.kernel.terms import Balance, Key, Steps, Sums, Tally, Total
+from privql.kernel.terms import Listed as ListedTogether
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,9 @@ def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
     return emitter.spelled(steps.value)
 
 
-def _groups(keys: tuple[Key, ...], layer: _Aggregates, emitter: ScalarEmitter) -> tuple[str, Mapping[str, Arrays]]:
+def _groups(
+    keys: tuple[Key | ListedTogether, ...], layer: _Aggregates, emitter: ScalarEmitter
+) -> tuple[str, Mapping[str, Arrays]]:
     """Rows grouped by what the keys are of, then by the places of their values among the members."""
     partial = ", ".join(f"{sql} AS {name}" for sql, name in layer.aggregates.items())
     if not keys:
@@ -135,6 +138,18 @@ def _groups(keys: tuple[Key, ...], layer: _Aggregates, emitter: ScalarEmitter) -
     met, joins, places = "", "", []
     stride = 1
     for key in reversed(keys):
+        if isinstance(key, ListedTogether):
+            columns = [layer.column(emitter.settled(value)) for value in key.values]
+            grouped |= dict.fromkeys(column.sql for column in columns)
+            table = layer.names.new("m")
+            members = listed_together(key.members, tuple(value.type for value in key.values), table)
+            if members.arrays is not None:
+                arrays[f"{table}_arrays"] = members.arrays
+            met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
+            joins += f" JOIN {members.sql} ON {met_by}"
+            places.append(f"{table}.o * {stride}")
+            stride *= len(key.members)
+            continue
         by, value = _grouping(key, layer, emitter)
         grouped[by.sql] = None
         table, met_as = layer.names.new("m"), layer.names.new("k")

@@ -16,11 +16,12 @@ import numpy as np
 from privql.engines.duckdb import session
 from privql.engines.duckdb.cells import cells
 from privql.engines.duckdb.emit import Statement, emit
+from privql.engines.duckdb.groups import Groups, emit_groups, groups
 from privql.engines.duckdb.relations import Names, Rows
 from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
-from privql.engines.interface import Cells, EngineError, ErrorKind, Source
+from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source
 from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Scan, Sums, Unit
+from privql.kernel.terms import Keys, Scan, Sums, Unit
 
 _T = TypeVar("_T")
 
@@ -72,11 +73,17 @@ class DuckDBEngine:
                 if table.columns and table.column(column) is None:
                     raise EngineError("missing column", scan.table, column)
 
-    def emit(self, sums: Sums, salt: bytes = b"") -> str:
-        """The statement that `run` would run, for the owner's eyes."""
-        return self._safely(lambda: emit(sums, self._read, salt).sql)
+    def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
+        """The statement that `run` or `groups` would run, for the owner's eyes."""
+        if isinstance(term, Keys):
+            return self._safely(lambda: emit_groups(term, self._read, salt))
+        return self._safely(lambda: emit(term, self._read, salt).sql)
 
-    def run(self, sums: Sums, salt: bytes) -> Cells:
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
+        """The groups there are, in the order of their values, NULL last; and how many rows each has."""
+        return self._safely(lambda: groups(self._connection.execute(emit_groups(keys, self._read, salt)).fetchall()))
+
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
         if 0 in (sums.groups, sums.width):
             return np.zeros((sums.groups, sums.width), dtype=np.int64)

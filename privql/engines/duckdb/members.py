@@ -36,14 +36,15 @@ def listed(values: tuple[Value, ...], type: ValueType, table: str) -> Members:
         rows = ", ".join(f"({literal(value, type)}, BIGINT '{place}')" for place, value in enumerate(values))
         return Members(f"(VALUES {rows}) AS {table}(m, o)", None)
     places = [place for place, value in enumerate(values) if value is not None]
-    arrays = {"m": _array([values[place] for place in places], type), "o": np.array(places, dtype=np.int64)}
-    rows = f"SELECT {_read('m', type)} AS m, o FROM {table}_arrays"
+    arrays = {"m": array([values[place] for place in places], type), "o": np.array(places, dtype=np.int64)}
+    rows = f"SELECT {read('m', type)} AS m, o FROM {table}_arrays"
     if len(places) < len(values):
         rows += f" UNION ALL SELECT {literal(None, type)}, BIGINT '{values.index(None)}'"
     return Members(f"({rows}) AS {table}", arrays)
 
 
-def _array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
+def array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
+    """Values, none of them NULL, as what `read` makes them of again."""
     match type.kind:
         case "DECIMAL":
             return np.array([write_decimal(Fraction(v), type.scale) for v in values], dtype=object)
@@ -57,7 +58,7 @@ def _array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
             return np.array(values, dtype=np.int64)
 
 
-def _read(column: str, type: ValueType) -> str:
+def read(column: str, type: ValueType) -> str:
     match type.kind:
         case "DATE":
             return f"(DATE '1970-01-01' + CAST({column} AS INTEGER))"
@@ -65,3 +66,27 @@ def _read(column: str, type: ValueType) -> str:
             return f"make_timestamp({column})"
         case _:
             return f"CAST({column} AS {type_name(type)})"
+
+
+def listed_together(rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType, ...], table: str) -> Members:
+    """The same for several columns at once: a relation (m0, m1, …, o)."""
+    if len(set(rows)) != len(rows):
+        raise EngineError("unsupported")  # a row would count twice
+    names = ", ".join(f"m{at}" for at in range(len(types)))
+    if len(rows) <= _FEW:
+        written = [
+            ", ".join([*(literal(v, t).sql for v, t in zip(row, types, strict=True)), f"BIGINT '{place}'"])
+            for place, row in enumerate(rows)
+        ]
+        return Members(f"(VALUES {', '.join(f'({row})' for row in written)}) AS {table}({names}, o)", None)
+    arrays: dict[str, npt.NDArray[Any]] = {"o": np.arange(len(rows), dtype=np.int64)}
+    columns = []
+    for at, (values, type) in enumerate(zip(zip(*rows, strict=True), types, strict=True)):
+        some = next((value for value in values if value is not None), None)
+        arrays[f"n{at}"] = np.array([value is None for value in values], dtype=np.bool_)
+        if some is None:
+            columns.append(f"{literal(None, type)} AS m{at}")
+        else:  # in the place of a NULL stands any value, which is not read
+            arrays[f"v{at}"] = array([some if value is None else value for value in values], type)
+            columns.append(f"CASE WHEN NOT n{at} THEN {read(f'v{at}', type)} END AS m{at}")
+    return Members(f"(SELECT {', '.join(columns)}, o FROM {table}_arrays) AS {table}", arrays)

@@ -1,0 +1,52 @@
+"""From `Keys` to one SQL statement, and from its result to groups and their numbers, in an order of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.relations import Layer, Names, ReadScan, rows
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.kernel.scalars import Field, Value
+from privql.kernel.terms import Keys
+
+Groups = list[tuple[tuple[Value, ...], int]]
+
+
+def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> str:
+    names = Names()
+    below = rows(keys.input, read, names, salt)
+    emitter = ScalarEmitter(below.field)
+    added = {names.new("g"): _value(emitter.settled(Field(name, type))) for name, type in keys.columns}
+    listed = ", ".join(added)
+    outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))
+    inner = f"SELECT {listed}, count(*) AS units FROM ({below.with_layers(Layer(added)).sql(listed)}) GROUP BY {listed}"
+    return f"SELECT {outer}, units FROM ({inner})"
+
+
+def _value(spelled: Spelled) -> str:
+    """Of two zeros one, as of all values that are equal."""
+    return f"({spelled}) + DOUBLE '0.0'" if spelled.type.kind == "FLOAT" else spelled.sql
+
+
+def _leaving(column: str, kind: str) -> str:
+    match kind:
+        case "DATE":
+            return f"{column} - DATE '1970-01-01'"
+        case "TIMESTAMP":
+            return f"epoch_us({column})"
+        case _:
+            return column
+
+
+def groups(found: Iterable[tuple[Any, ...]]) -> Groups:
+    """Sorted by their values, NULL last: the order of an engine's rows may tell of the order of the data."""
+    out = [(tuple(map(_exact, row[:-1])), int(row[-1])) for row in found]
+    return sorted(out, key=lambda group: [(value is None, value) for value in group[0]])
+
+
+def _exact(value: Any) -> Value:
+    return Fraction(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,123 @@
+"""Which groups may be shown when nobody listed them: each is kept with a probability that its number of units gives.
+
+A group that is there because one person is in it would show that person. `π(n)`, the probability that a group of n
+units is kept, starts from π(0) = 0 and grows from n to n + 1 as fast as (ε, δ) lets it:
+
+    π(n+1) = the least of  e^ε·π(n) + δ,   1 - e^-ε·(1 - π(n) - δ),   1
+
+which no other rule exceeds for any n (Desfontaines, Voss, Gipson and Mandayam 2022). Where, with q = e^-ε, δ is
+q^k(1-q)/(1+q-2q^(k+1)), this is noise of the geometric law truncated to [-k, k] on the number of units, and keeping
+what then exceeds k.
+
+Here every π(n) is a whole number of 2^-bits, by integer arithmetic alone: e^ε is replaced by a rational below it, and
+every step is rounded down. Both only take away; the inequalities hold exactly (docs/proofs/key-selection.md).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from privql.frozen import frozen
+from privql.kernel import rules
+from privql.kernel.cost import Cost
+from privql.kernel.enclosure import exp_minus
+from privql.kernel.rules import Stable, Unproved
+from privql.kernel.scalars import Scalar
+from privql.kernel.terms import Keys, Unit
+
+LEAST_EPSILON = Fraction(1, 2**12)  # of one group: below it, the table of π would be too long
+LEAST_DELTA = Fraction(1, 2**128)
+
+_RULE = object()
+
+
+@frozen
+class Keep:
+    """The law by which one group is kept: (ε, δ) for one unit more or fewer in it."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def sensible(self) -> bool:
+        return self.epsilon >= LEAST_EPSILON and LEAST_DELTA <= self.delta < 1
+
+    @property
+    def even(self) -> int:
+        """How many units make it at least as likely as not that a group is kept."""
+        bits, chances = keep_table(self)
+        return bisect_left(chances, 1 << bits - 1)
+
+    @property
+    def certain(self) -> int:
+        """From how many units on a group is kept always."""
+        return len(keep_table(self)[1])
+
+
+@lru_cache(maxsize=16)
+def keep_table(law: Keep) -> tuple[int, tuple[int, ...]]:
+    """`bits`, and 2^bits·π(n) for n = 0, 1, … as long as that is below 2^bits."""
+    if not law.sensible:
+        raise Unproved("a selection needs an ε and a δ that its table can hold")
+    bits = 128  # δ then has 64 leading bits or more
+    while law.delta.numerator << bits < law.delta.denominator << 64:
+        bits += 64
+    one = 1 << bits
+    _, shrink = exp_minus(law.epsilon, bits)  # at least e^-ε, so that one / shrink is at most e^ε
+    if shrink >= one:
+        raise Unproved("an ε this small is lost in rounding")
+    delta = (law.delta.numerator << bits) // law.delta.denominator
+    chances, chance = [], 0
+    while chance < one:
+        chances.append(chance)
+        grown = chance * one // shrink + delta
+        left = -((chance + delta - one) * shrink // one)  # rounded up, so that the chance is rounded down
+        chance = min(grown, one - left, one)
+    return bits, tuple(chances)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The groups of `term` that are kept, proved to cost `cost` to `unit`. Made by `truncated_geometric` alone."""
+
+    term: Keys
+    unit: Unit
+    most: int  # groups that one unit may be in
+    keep: Keep
+    cost: Cost
+    _by: object = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._by is not _RULE:
+            raise Unproved("a selection is made by a rule, not by hand")
+
+
+def truncated_geometric(
+    input: Stable, keys: tuple[tuple[str, Scalar], ...], most: int | None, epsilon: Fraction, delta: Fraction
+) -> Selected:
+    """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all.
+
+    `Gather` makes one row of a unit's rows in a group, so a unit counts once in each of its groups; it is in at most as
+    many as it has rows, or as `most` where that is less, kept by a keyed hash. One unit more or fewer moves the number
+    of as many groups by one each, one unit changed of twice as many; so each has that part of ε and of δ.
+    """
+    if not keys:
+        raise Unproved("a selection is among groups by something")
+    gathered = rules.gather(input, keys, ())
+    if most is not None and (gathered.rows is None or gathered.rows > most):
+        gathered = rules.keep_rows(gathered, most)
+    if gathered.rows is None:
+        raise Unproved("nothing bounds how many groups a unit is in")
+    keep = Keep(*(amount / moved(gathered.unit, gathered.rows) for amount in (epsilon, delta)))
+    if not keep.sensible:
+        raise Unproved("a selection needs an ε and a δ that its table can hold")
+    term = Keys(gathered.term, tuple((name, value.type) for name, value in keys))
+    return Selected(term, gathered.unit, gathered.rows, keep, Cost(epsilon, delta), _RULE)
+
+
+def moved(unit: Unit, most: int) -> int:
+    """How many groups' numbers of units differ, by one each, between neighbours."""
+    return 2 * most if unit.change_one else most
