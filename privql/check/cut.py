@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from privql.check.arguments import sort_key
 from privql.check.beside import around
 from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
@@ -25,13 +26,14 @@ from privql.check.relations import (
     PrivateScan,
     Rel,
     Rows,
+    Sorted,
     Where,
 )
 from privql.check.tail import Tail
 from privql.check.typed import Context, Typed
-from privql.diagnostics import Diagnostic, refuse
+from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.domains import Domain, finite
-from privql.kernel.scalars import Const, fields
+from privql.kernel.scalars import Const, Scalar, fields
 from privql.syntax import ast
 
 
@@ -46,15 +48,35 @@ def row_function(value: Typed, context: Context) -> Typed:
     return value
 
 
-def private_rows(node: ast.Select, tail: Tail, rel: Rel, items: list[Item], context: Context) -> tuple[Rel, Columns]:
+def no_unit(span: Span) -> PrivQLError:
+    return refuse(
+        "PQL0409",
+        "these rows are nobody's",
+        span,
+        why="PER UNIT limits the private rows of each unit",
+        help="write LIMIT without PER UNIT",
+    )
+
+
+def private_rows(
+    node: ast.Select,
+    tail: Tail,
+    rel: Rel,
+    items: list[Item],
+    order: list[tuple[ast.OrderItem, Scalar]],
+    context: Context,
+) -> tuple[Rel, Columns]:
     """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows."""
-    if tail.order or tail.limit is not None or tail.offset:
+    if tail.per_unit and not tail.offset and not node.distinct and tail.limit:
+        keys = tuple(sort_key(item, term) for item, term in order)
+        rel = Sorted(rel, keys, tail.limit, per_unit=True)
+    elif tail.order or tail.limit is not None or tail.offset:
         raise refuse(
             "PQL0407",
             "ORDER BY and LIMIT across private rows",
             tail.order[0].span if tail.order else node.span,
             why="which rows stay would depend on everybody's rows, so one person could change all of them",
-            help="aggregate first; AT MOST n ROWS PER UNIT limits what one unit contributes",
+            help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
         )
     computed, columns = [], []
     for item, name in zip(items, names(items), strict=True):

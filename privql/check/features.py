@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from privql.check import expressions as ex
@@ -10,7 +11,7 @@ from privql.check.operations import coerce, not_yet
 from privql.check.relations import Aggregate
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
-from privql.domains import Domain, grid_of, interval
+from privql.domains import Domain, interval
 from privql.functions.aggregate.public import aggregate_domain, resolve_aggregate
 from privql.syntax import ast, unparse
 
@@ -60,8 +61,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
     function, types, result = resolved
     cast = [coerce(a, t) for a, t in zip(args, types, strict=True)]
     argument = cast[0] if cast else None
-    if argument is not None and name in ("sum", "avg") and argument.type.kind == "FLOAT":
-        _in_steps(node, argument, nodes[0])
+    bounded_if_float(node, name, cast)
     aggregate = Aggregate(
         place.context.fresh(),
         _FEATURES[name],  # type: ignore[arg-type]
@@ -93,17 +93,17 @@ def _of_at_most(rows: int, name: str, argument: Typed | None, found: Domain) -> 
     return interval(min(low, low * rows), max(high, high * rows), True, argument.domain.grid)
 
 
-def _in_steps(node: ast.Call, argument: Typed, written: ast.Expr) -> None:
+def bounded_if_float(node: ast.Call, name: str, args: Sequence[Typed]) -> None:
     """Doubles add up to another number in another order of rows, which would move everybody's sums: steps do not."""
-    if argument.domain.bounded or argument.domain.empty or grid_of(argument.type) is not None:
+    if name not in ("sum", "avg") or args[0].type.kind != "FLOAT" or args[0].domain.bounded or args[0].domain.empty:
         return
-    fix = f"CLAMP({unparse(written)}, 0, 1000)"
+    fix = f"CLAMP({unparse(node.args[0])}, 0, 1000)"
     raise refuse(
         "PQL0402",
         f"`{node.name}` of FLOAT needs a bounded argument",
-        argument.span,
+        args[0].span,
         label="no bounds known",
         why="sums of doubles depend on the order of rows; whole steps of a known range do not",
         help=f"write `{node.name.upper()}({fix})`",
-        fixes=(Fix(written.span, fix),),
+        fixes=(Fix(node.args[0].span, fix),),
     )

@@ -6,10 +6,12 @@ be known TRUE (WHERE, FILTER, a CASE branch taken), or known not to be (the bran
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from privql.domains import Domain, finite
+from privql.domains.arithmetic import DAY
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value
 
 Facts = Mapping[str, Domain]
@@ -17,6 +19,7 @@ DomainOf = Callable[[Scalar], Domain]
 
 _FLIP = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _NEGATE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+_OF_TIME = {("DATE", "TIMESTAMP"), ("TIMESTAMP", "DATE")}
 _WIDENS = {("INT", "DECIMAL"), ("INT", "FLOAT"), ("DECIMAL", "FLOAT"), ("DECIMAL", "DECIMAL")}
 
 
@@ -41,8 +44,9 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
             column = _column(value)
             if column is None:
                 return {}
-            listed = {i.value for i in items if isinstance(i, Const)}
-            known = domain_of(column)
+            known, listed = domain_of(column), _before(value, {i.value for i in items if isinstance(i, Const)})
+            if listed is None:
+                return {}
             kept = _among(known, listed) if holds else known.keep(lambda v: v not in listed)
             found = {column.name: kept}
             return _null_again(found, domain_of, (value, *items)) if or_null else found
@@ -92,10 +96,46 @@ def _any(each: list[dict[str, Domain]]) -> dict[str, Domain]:
 
 
 def _column(term: Scalar) -> Field | None:
-    """The column that a term is, seen through casts that change no number."""
-    while isinstance(term, Apply) and term.op == "cast" and (term.args[0].type.kind, term.type.kind) in _WIDENS:
+    """The column that a term is, seen through casts that change no number, or that make a day a moment or back."""
+    while isinstance(term, Apply) and term.op == "cast" and _kinds(term) in _WIDENS | _OF_TIME:
         term = term.args[0]
     return term if isinstance(term, Field) else None
+
+
+def _kinds(cast: Apply) -> tuple[str, str]:
+    return cast.args[0].type.kind, cast.type.kind
+
+
+def _casts(term: Scalar) -> list[tuple[str, str]]:
+    """Between days and moments, the outermost first."""
+    found = []
+    while isinstance(term, Apply):
+        found.append(_kinds(term))
+        term = term.args[0]
+    return [kinds for kinds in found if kinds in _OF_TIME]
+
+
+def _before(term: Scalar, values: set[Value]) -> set[Value] | None:
+    """The values of a column that are cast to these; None if they are too many to list."""
+    for kinds in _casts(term):
+        if kinds == ("TIMESTAMP", "DATE"):
+            return None
+        values = {v // DAY for v in values if isinstance(v, int) and v % DAY == 0}
+    return values
+
+
+def _bounds_before(
+    term: Scalar, low: Fraction | None, high: Fraction | None
+) -> tuple[Fraction | None, Fraction | None]:
+    """Where a column lies that is cast into these bounds: a day is as long as its last moment."""
+    for kinds in _casts(term):
+        if kinds == ("DATE", "TIMESTAMP"):
+            low = None if low is None else Fraction(-(-low // DAY))
+            high = None if high is None else Fraction(high // DAY)
+        else:
+            low = None if low is None else Fraction(math.ceil(low) * DAY)
+            high = None if high is None else Fraction(math.floor(high) * DAY + DAY - 1)
+    return low, high
 
 
 def _compared(left: Scalar, relation: str, right: Scalar, domain_of: DomainOf) -> dict[str, Domain]:
@@ -105,22 +145,25 @@ def _compared(left: Scalar, relation: str, right: Scalar, domain_of: DomainOf) -
     known, other = domain_of(column), domain_of(right)
     if other.empty and not isinstance(right, Const):
         return {}
-    if relation == "eq" and other.values is not None:
-        return {column.name: _among(known, set(other.values))}
+    listed = None if other.values is None else _before(left, set(other.values))
+    if relation == "eq" and listed is not None:
+        return {column.name: _among(known, listed)}
     if relation == "ne":
-        gone = other.values[0] if other.values is not None and len(other.values) == 1 and not other.nullable else None
-        return {column.name: known.keep(lambda v: v != gone)}
+        single = other.values is not None and len(other.values) == 1 and not other.nullable
+        gone = listed if single and listed is not None else set()
+        return {column.name: known.keep(lambda v: v not in gone)}
     if column.type.kind in ("TEXT", "BOOL"):
         return {column.name: known.with_null(False)}
     strict = relation in ("lt", "gt")
-    step = known.grid if strict and known.grid is not None else Fraction(0)
+    moved = _casts(left)
+    step = Fraction(1) if moved else known.grid if known.grid is not None else Fraction(0)
     low = other.low if relation in ("eq", "gt", "ge") else None
     high = other.high if relation in ("eq", "lt", "le") else None
     if strict and step:
         # strictly more than b on a grid is at least the next grid point after b
         low = (low // step + 1) * step if low is not None else None
         high = (-(-high // step) - 1) * step if high is not None else None
-    return {column.name: known.within(low, high)}
+    return {column.name: known.within(*_bounds_before(left, low, high))}
 
 
 def _among(known: Domain, listed: set[Value]) -> Domain:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check import bigquery, constants
 from privql.check.arguments import sort_key
 from privql.check.beside import one_unit
-from privql.check.cut import tells_the_unit
+from privql.check.cut import no_unit, tells_the_unit
 from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -56,7 +56,8 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     if bigquery.written(node):
         node = bigquery.native(node, context, scope)
     clause = node.privacy
-    tail = Tail(node.order, _rows(node, context), _count(node.offset, context, "OFFSET") or 0)
+    per_unit = node.limit is not None and node.limit.per_unit
+    tail = Tail(node.order, _rows(node, context), _count(node.offset, context, "OFFSET") or 0, per_unit)
     if isinstance(node.body, ast.Select):
         rel, columns = select(node.body, tail, context, scope)
     else:
@@ -265,6 +266,8 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
     """ORDER BY of a set operation: by output columns."""
     if not tail.order and tail.limit is None and not tail.offset:
         return rel
+    if tail.per_unit and not private(rel):
+        raise no_unit(span)
     if private(rel):
         raise not_yet("LIMIT and ORDER BY of private rows", tail.order[0].span if tail.order else span)
     here = Scope((InSight("", columns),), parent=scope)
@@ -281,8 +284,6 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
 def _rows(node: ast.Query, context: Context) -> int | None:
     if node.limit is None:
         return None
-    if node.limit.per_unit:
-        raise not_yet("LIMIT … PER UNIT", node.limit.span, "declare AT MOST n ROWS PER UNIT")
     return _count(node.limit.count, context, "LIMIT")
 
 

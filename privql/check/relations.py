@@ -157,6 +157,7 @@ class WindowCall:
     frame_start: FrameBound | None = None
     frame_end: FrameBound | None = None
     ignore_nulls: bool = False
+    domains: tuple[Domain, ...] = ()  # of the arguments, where the rows are private
 
 
 @frozen

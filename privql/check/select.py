@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check.arguments import sort_key
 from privql.check.beside import arranged
 from privql.check.calls import aggregates_in
-from privql.check.cut import combinations, cut, declared_rows, private_rows, row_function
+from privql.check.cut import combinations, cut, declared_rows, no_unit, private_rows, row_function
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
@@ -85,10 +85,11 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
             tests[clause] = collector.above(condition(written, replace(later, clause=clause))).term
     order = ordered(tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
 
-    if secret and collector.windows and (collector.gathered or not grouped):
-        raise not_yet("a window over private rows", node.span, "aggregate first: windows over released groups are free")
+    if tail.per_unit and not (secret and (collector.gathered or not grouped)):
+        raise no_unit(node.span)
     if secret and not grouped:
-        made, columns = private_rows(node, tail, rel, items, context)
+        rel = _windows(rel, tests, collector)
+        made, columns = private_rows(node, tail, rel, items, order, context)
         return (tie(made, [], tied, scope, node.span, context) if tied else made), columns
     if collector.gathered:
         keys = tuple((key.id, key.value.term) for key in collector.keys)
@@ -97,7 +98,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         rel = Gathered(rel, keys, tuple(collector.features.values()), groups)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
-        made, columns = private_rows(node, tail, rel, items, context)
+        rel = _windows(rel, tests, collector)
+        made, columns = private_rows(node, tail, rel, items, order, context)
     else:
         if secret:
             rel = cut(rel, node, collector, context)
@@ -135,11 +137,13 @@ def _above(
     """What SQL does to rows that anybody may know: HAVING, windows, QUALIFY, the select list and its order."""
     if "HAVING" in tests:
         rel = Where(rel, tests["HAVING"])
+    return _output(node, tail, _windows(rel, tests, collector), items, order, context)
+
+
+def _windows(rel: Rel, tests: Mapping[str, Scalar], collector: Collector) -> Rel:
     if collector.windows:
         rel = Windowed(rel, tuple((id, call) for call, id in collector.windows.items()))
-    if "QUALIFY" in tests:
-        rel = Where(rel, tests["QUALIFY"])
-    return _output(node, tail, rel, items, order, context)
+    return Where(rel, tests["QUALIFY"]) if "QUALIFY" in tests else rel
 
 
 def _output(

@@ -20,6 +20,7 @@ class Tail:
     order: tuple[ast.OrderItem, ...] = ()
     limit: int | None = None
     offset: int = 0
+    per_unit: bool = False
 
 
 def ordered(tail: Tail, items: list[Item], place: Place, collector: Collector) -> list[tuple[ast.OrderItem, Scalar]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from privql.check import expressions as ex
 from privql.check.arguments import renamed, sort_keys
+from privql.check.features import bounded_if_float
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import AggregateCall, FrameBound, WindowCall
 from privql.check.scope import unknown_name
@@ -18,7 +19,7 @@ from privql.functions.aggregate.public import (
     resolve_aggregate,
     resolve_window,
 )
-from privql.kernel.scalars import Const
+from privql.kernel.scalars import Const, Field
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -29,14 +30,7 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
         raise refuse(
             "PQL0305", f"a window cannot stand in {place.clause}", node.span, help="compute it in a subquery first"
         )
-    if collector.private and not collector.grouped:
-        raise refuse(
-            "PQL0407",
-            "a window over private rows",
-            node.span,
-            why="one row's rank or neighbour depends on all the others, so one person can change every row",
-            help="aggregate first: windows over released groups are free",
-        )
+    secret = collector.private and (collector.gathered or not collector.grouped)
     if node.privacy is not None or node.within_group or node.order or node.limit is not None:
         raise not_yet("this clause inside a window call", node.span)
     if node.distinct:
@@ -63,16 +57,62 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
     if window.frame is not None:
         _possible(window, place)
     domain = aggregate_domain(function, tuple(a.domain for a in cast))
+    parts = tuple(collector.above(ex.identifier(p, place) or ex.typed(p, place)) for p in window.partition)
+    if secret:
+        _of_one_unit(node, name, parts, place)
+        bounded_if_float(node, name, cast)
     made = WindowCall(
         AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
-        tuple(collector.above(ex.typed(p, place)).term for p in window.partition),
+        tuple(part.term for part in parts),
         sort_keys(window.order, place),
         window.frame.unit if window.frame else None,
         _edge(window.frame.start, place) if window.frame else None,
         _edge(window.frame.end, place) if window.frame and window.frame.end else None,
         node.nulls == "IGNORE",
+        tuple(a.domain for a in cast) if secret else (),
     )
+    if secret:
+        _plain_frame(node, made)
     return Typed(collector.window(made, domain), domain, node.span)
+
+
+_WITHIN_UNITS = frozenset({"row_number", "rank", "dense_rank", "lag", "lead", "count", "sum", "avg", "min", "max"})
+
+
+def _of_one_unit(node: ast.Call, name: str, parts: tuple[Typed, ...], place: Place) -> None:
+    """Over private rows, a window is within one unit."""
+    context = place.context
+    located = any(
+        isinstance(part.term, Field)
+        and context.attributes[part.term.name].locates is not None
+        and not context.column_domain(part.term.name).nullable
+        for part in parts
+    )
+    if not located:
+        raise refuse(
+            "PQL0407",
+            "a window over the private rows of many units",
+            node.span,
+            why="one row's rank or neighbour depends on all the others, so one person can change every row",
+            help="PARTITION BY the unit's column, or aggregate first: windows over released groups are free",
+        )
+    if name not in _WITHIN_UNITS:
+        raise not_yet(
+            f"`{name.upper()}` as a window over private rows", node.span, "RANK, LAG, SUM and the like can be"
+        )
+
+
+def _plain_frame(node: ast.Call, call: WindowCall) -> None:
+    """All of a unit's rows, or those up to the present one."""
+    start, end = call.frame_start, call.frame_end
+    whole = end is not None and end.kind == _ORDER[4]
+    running = call.frame_unit == "RANGE" and (end is None or end.kind == "CURRENT ROW")
+    if call.frame_unit is not None and not (start is not None and start.kind == _ORDER[0] and (whole or running)):
+        raise not_yet("this frame over private rows", node.span, "leave the frame out: it ends with the present row")
+    if call.ignore_nulls:
+        raise not_yet("IGNORE NULLS over private rows", node.span)
+    if call.call.function in ("lag", "lead") and any(not isinstance(arg, Const) for arg in call.call.args[1:2]):
+        raise not_yet("a distance that is no constant, over private rows", node.span, "write a number")
 
 
 def _over(call: ast.Call, name: str) -> str:

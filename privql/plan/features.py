@@ -34,12 +34,12 @@ def gathered(
         if id in needed:
             values.append((id, Field(id, value.type)))
     for one in wanted:
-        values.append((one.id, _value(one, features)))
+        values.append((one.id, value_of(one, features)))
     stable = rules.gather(below, tuple(own), tuple(features.items()))
     return rules.compute(stable, tuple(values))
 
 
-def _value(one: Aggregate, features: dict[str, Feature]) -> Scalar:
+def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
     """What the aggregate is, over the features that it needs: these are added."""
 
     def feature(suffix: str, made: Feature, type: ValueType) -> Field:

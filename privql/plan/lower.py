@@ -27,6 +27,7 @@ from privql.check.relations import (
     Sorted,
     Subquery,
     Where,
+    Windowed,
 )
 from privql.kernel import rules
 from privql.kernel.rules import Stable
@@ -35,6 +36,7 @@ from privql.kernel.terms import Combine, Contribution, Join, Key, Listed, Mark, 
 from privql.plan.declared import scanned
 from privql.plan.fanout import most_alike
 from privql.plan.features import gathered
+from privql.plan.windows import read_by, windowed
 
 _TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOOL)
 _OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
@@ -139,6 +141,10 @@ class _Lowering:
             case Distinct(input=input, rows=rows):
                 once = self._once_each(self.relation(input, frozenset(produced(input))), rel, needed)
                 return self._at_most(once, rows)
+            case Windowed(input=input, calls=calls):
+                asked = tuple((id, call) for id, call in calls if id in needed)
+                below = self.relation(input, needed & produced(input).keys() | read_by(asked))
+                return windowed(below, asked, self._units(input), self._types)
             case Combined():
                 left = self.relation(rel.left, frozenset(rel.left_columns))
                 right = self.relation(rel.right, frozenset(rel.right_columns))
@@ -201,7 +207,7 @@ class _Lowering:
                 ours, theirs = self._units(left), self._units(right)
                 named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
                 return frozenset(id for id, one, other in named if one in ours and other in theirs)
-            case Where(input=input) | Distinct(input=input) | Sorted(input=input):
+            case Where(input=input) | Distinct(input=input) | Sorted(input=input) | Windowed(input=input):
                 return self._units(input)
             case _:
                 return frozenset()
