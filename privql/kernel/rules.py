@@ -153,7 +153,7 @@ def join(left: Stable, right: Stable, term: Join) -> Stable:
     A row meets at most one row of a side that is unique in columns that must equal its values - of the same type, for
     as FLOAT two integers may be one; else, all that the unit has there. LEFT and FULL add a row for each that meets
     none: where a of l rows meet b of r, there are at most ab + (l-a) + (r-b), and that is greatest where all meet or
-    none does.
+    none does. If in a LEFT join no two of the l rows meet the same, one meets r and l-1 meet none.
     """
     _one_unit(left, right)
     if term.left != left.term or term.right != right.term:
@@ -172,7 +172,7 @@ def join(left: Stable, right: Stable, term: Join) -> Stable:
         case "INNER":
             rows = most
         case "LEFT":
-            rows = left.rows if one_right else _plus(most, left.rows) if one_left else most
+            rows = left.rows if one_right else _plus(most, left.rows, -1) if one_left else most
         case "FULL":
             rows = _plus(left.rows, right.rows)
             if not (one_left or one_right):
@@ -340,8 +340,8 @@ def _times(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one * other
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _plus(one: int | None, other: int | None, more: int = 0) -> int | None:
+    return None if one is None or other is None else one + other + more
 
 
 def _most(one: int | None, other: int | None) -> int | None:

@@ -1,0 +1,258 @@
+"""What each rule bounds is reached by some database; and what no rule proves cannot be written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from privql.kernel import rules
+from privql.kernel.rules import Stable, Unproved
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
+from privql.kernel.terms import (
+    Combine,
+    Extreme,
+    Join,
+    Link,
+    Mark,
+    Neighbour,
+    Order,
+    Over,
+    Public,
+    Rank,
+    Scan,
+    Steps,
+    Tally,
+    Total,
+    Unit,
+    Window,
+)
+from tests import reference
+from tests.kernel.databases import PUBLIC, PUBLIC_ROWS, SALT, Database, bag, nobody, scans
+
+PERSON = Unit("person")
+NUMBER, V, W = (Field(c, INT) for c in ("number", "v", "w"))
+VISIT, X, Y = (Field(c, INT) for c in ("visit", "x", "y"))
+PEOPLE, VISITS, TESTS = (rules.scan(scans(PERSON)[table]) for table in ("people", "visits", "tests"))
+TWO, THREE = rules.keep_rows(VISITS, 2), rules.keep_rows(TESTS, 3)
+ONE_VISIT, ONE_TEST = rules.keep_rows(VISITS, 1), rules.keep_rows(TESTS, 1)
+
+
+def beside(kind: str, left: Stable, right: Stable, *on: tuple[Scalar, Scalar], where: Scalar | None = None) -> Stable:
+    return rules.join(left, right, Join(kind, left.term, right.term, on, where))  # type: ignore[arg-type]
+
+
+def union(op: str, all: bool, *columns: tuple[str, str, str], right: Stable = THREE) -> Stable:
+    return rules.combine(TWO, right, Combine(op, all, TWO.term, right.term, columns))  # type: ignore[arg-type]
+
+
+REACHED: dict[str, tuple[Stable, int]] = {
+    "scan of a key": (PEOPLE, 1),
+    "keep rows": (TWO, 2),
+    "keep rows of fewer": (rules.keep_rows(TWO, 5), 2),
+    "filter": (rules.keep_where(TWO, Apply("ge", (V, Const(0, INT)), BOOL)), 2),
+    "columns": (rules.compute(TWO, (("a", V),)), 2),
+    "lookup of one": (rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, 1, False), 2),
+    "lookup of two": (rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, 2, True), 4),
+    "lookup of all in reach": (rules.lookup(TWO, PUBLIC, (), None, 7, False), 14),
+    "cross join": (beside("INNER", TWO, THREE), 6),
+    "inner join, right unique": (beside("INNER", THREE, TWO, (VISIT, NUMBER)), 3),
+    "inner join, left unique": (beside("INNER", TWO, THREE, (NUMBER, VISIT)), 3),
+    "inner join, right without a bound": (beside("INNER", THREE, VISITS, (VISIT, NUMBER)), 3),
+    "inner join, left without a bound": (beside("INNER", VISITS, THREE, (NUMBER, VISIT)), 3),
+    "left join": (beside("LEFT", TWO, THREE, (V, X)), 6),
+    "left join, right unique": (beside("LEFT", THREE, TWO, (VISIT, NUMBER)), 3),
+    "left join, left unique": (beside("LEFT", TWO, THREE, (NUMBER, VISIT)), 4),
+    "left join of one row": (beside("LEFT", PEOPLE, THREE), 3),
+    "full join, all met": (beside("FULL", TWO, THREE, (V, X)), 6),
+    "full join, none met": (beside("FULL", ONE_VISIT, ONE_TEST, (V, X)), 2),
+    "full join, none of more met": (beside("FULL", ONE_VISIT, THREE, (V, X)), 4),
+    "full join, right unique": (beside("FULL", THREE, TWO, (VISIT, NUMBER)), 5),
+    "full join, left unique": (beside("FULL", TWO, THREE, (NUMBER, VISIT)), 5),
+    "mark": (rules.mark(TWO, THREE, Mark(TWO.term, "m", THREE.term, ((NUMBER, VISIT),))), 2),
+    "gather": (rules.gather(THREE, (("a", X), ("b", Y)), (("n", Tally()),)), 3),
+    "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), 1),
+    "distinct": (rules.distinct(THREE), 3),
+    "union all": (union("UNION", True, ("a", "v", "x")), 5),
+    "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), 5),
+    "intersect": (union("INTERSECT", False, ("a", "v", "x")), 2),
+    "intersect all": (union("INTERSECT", True, ("a", "v", "x")), 2),
+    "except": (union("EXCEPT", False, ("a", "v", "x")), 2),
+    "except all": (union("EXCEPT", True, ("a", "v", "x")), 2),
+    "window": (rules.window(TWO, Window(TWO.term, (), (), (("n", Rank("RANK")),))), 2),
+    "once": (rules.once(TWO), 2),
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_the_bound_on_rows_is_what_some_unit_reaches(name: str) -> None:
+    stable, most = REACHED[name]
+    assert stable.rows == most
+    choice, reached = random.Random(name), 0
+    for _ in range(3000):
+        alone = Database({"u0": bag("u0", choice)}, nobody(choice))
+        reached = max(reached, len(reference.rows(stable.term, alone.tables(choice), SALT, PUBLIC_ROWS)))
+        if reached == most:
+            break
+    assert reached == most
+
+
+def test_what_has_no_bound_claims_none() -> None:
+    unbounded = (
+        VISITS,
+        rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, None, False),
+        beside("INNER", TWO, TESTS, (V, X)),
+        beside("LEFT", TWO, TESTS, (NUMBER, VISIT)),
+        beside("LEFT", VISITS, THREE, (V, X)),
+        beside("FULL", PEOPLE, VISITS, (Field("code", INT), NUMBER)),
+        rules.gather(TESTS, (("a", X),), ()),
+        union("UNION", False, ("a", "v", "x"), right=TESTS),
+    )
+    assert [stable.rows for stable in unbounded] == [None] * len(unbounded)
+
+
+def keys(*sets: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(key.split()) for key in sets)
+
+
+UNIQUE: dict[str, tuple[Stable, frozenset[frozenset[str]]]] = {
+    "scan": (VISITS, keys("number")),
+    "scan of a key": (PEOPLE, keys("", "code")),
+    "copies": (rules.compute(VISITS, (("a", NUMBER), ("b", V))), keys("a")),
+    "not what is computed": (rules.compute(VISITS, (("number", Apply("mod", (NUMBER, Const(2, INT)), INT)),)), keys()),
+    "one row": (rules.keep_rows(VISITS, 1), keys("", "number")),
+    "lookup of one": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 1, True), keys("number")),
+    "lookup of two": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 2, True), keys()),
+    "inner join, right unique": (beside("INNER", rules.distinct(TESTS), VISITS, (X, NUMBER)), keys("visit x y")),
+    "inner join, both unique": (beside("INNER", PEOPLE, VISITS, (Field("p", INT), NUMBER)), keys("", "code", "number")),
+    "left join, left unique": (beside("LEFT", VISITS, TESTS, (NUMBER, X)), keys()),
+    "full join": (beside("FULL", PEOPLE, VISITS, (Field("code", INT), NUMBER)), keys()),
+    "gather": (rules.gather(TESTS, (("a", X), ("b", Y)), (("n", Tally()),)), keys("a b")),
+    "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), keys("")),
+    "distinct": (rules.distinct(VISITS), keys("number", "number v w")),
+    "union all": (union("UNION", True, ("a", "v", "x")), keys()),
+    "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), keys("a b")),
+    "window": (rules.window(VISITS, Window(VISITS.term, (), (), (("n", Rank("ROW_NUMBER")),))), keys("number")),
+    "once": (rules.once(PEOPLE), keys()),
+}
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+def test_what_stays_unique(name: str) -> None:
+    stable, unique = UNIQUE[name]
+    assert stable.unique == unique
+
+
+def test_only_values_of_one_type_meet_one_key() -> None:
+    """As FLOAT 2^53 and 2^53 + 1 are one number: an engine that converts would find two rows."""
+    as_float = Apply("cast", (X,), FLOAT)
+    assert beside("INNER", THREE, VISITS, (X, NUMBER)).rows == 3
+    assert beside("INNER", THREE, VISITS, (as_float, NUMBER)).rows is None
+    assert beside("INNER", VISITS, THREE, (NUMBER, as_float)).rows is None
+    with pytest.raises(Unproved, match="another type"):
+        rules.lookup(THREE, PUBLIC, ((as_float, "pa"),), None, 1, False)
+
+
+OTHERS: dict[str, Stable] = {
+    "another unit": rules.scan(scans(Unit("household"))["tests"]),
+    "other neighbours": rules.scan(scans(Unit("person", change_one=True))["tests"]),
+    "units named in another type": rules.scan(replace(scans(PERSON)["tests"], unit_column=("id", INT))),
+    "rows of their own": rules.scan(replace(scans(PERSON)["tests"], unit_column=None, via=())),
+    "nobody's rows": rules.once(TESTS),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_only_rows_of_one_unit_are_related(name: str) -> None:
+    other = OTHERS[name]
+    for left, right in ((VISITS, other), (other, VISITS)):
+        for kind in ("INNER", "LEFT", "FULL"):
+            with pytest.raises(Unproved):
+                beside(kind, left, right)
+        with pytest.raises(Unproved):
+            rules.mark(left, right, Mark(left.term, "m", right.term))
+        one, two = ("v", "x") if left is VISITS else ("x", "v")
+        with pytest.raises(Unproved):
+            rules.combine(left, right, Combine("UNION", True, left.term, right.term, (("a", one, two),)))
+
+
+NOBODYS = rules.once(TWO)
+NOWHERE = Field("nowhere", INT)
+STEPS = Steps(V, Fraction(1), 0, 1)
+AREAS = Public("areas", (("v", INT),))
+TWICE = Public("areas", (("pa", INT), ("pa", INT)))
+REFUSED: dict[str, Callable[[], object]] = {
+    # what is nobody's is in no unit's hands
+    "keep rows of nobody": lambda: rules.keep_rows(NOBODYS, 1),
+    "lookup of nobody": lambda: rules.lookup(NOBODYS, PUBLIC, (), None, 1, False),
+    "mark nobody's rows": lambda: rules.mark(NOBODYS, PUBLIC, Mark(NOBODYS.term, "m", PUBLIC)),
+    "gather of nobody": lambda: rules.gather(NOBODYS, (), ()),
+    "distinct of nobody": lambda: rules.distinct(NOBODYS),
+    "window over nobody": lambda: rules.window(NOBODYS, Window(NOBODYS.term, (), (), ())),
+    "once more": lambda: rules.once(NOBODYS),
+    # references
+    "a key along references": lambda: rules.scan(replace(scans(PERSON)["tests"], key=True)),
+    "references without a unit": lambda: rules.scan(
+        Scan("t", PERSON, None, False, (), via=(Link("a", "b", ("c", TEXT)),))
+    ),
+    # columns that are not there
+    "order": lambda: rules.keep_rows(VISITS, 1, (Order(NOWHERE),)),
+    "lookup value": lambda: rules.lookup(VISITS, PUBLIC, ((NOWHERE, "pa"),), None, 1, False),
+    "lookup column": lambda: rules.lookup(VISITS, PUBLIC, ((V, "pc"),), None, 1, False),
+    "lookup where": lambda: rules.lookup(VISITS, PUBLIC, (), NOWHERE, 1, False),
+    "join on the other side": lambda: beside("INNER", VISITS, TESTS, (X, NUMBER)),
+    "join on the right": lambda: beside("INNER", VISITS, TESTS, (NUMBER, V)),
+    "join where": lambda: beside("INNER", VISITS, TESTS, where=NOWHERE),
+    "mark on": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, ((X, X),))),
+    "mark on the other": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, ((V, V),))),
+    "mark where": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, (), NOWHERE)),
+    "gather key": lambda: rules.gather(VISITS, (("a", NOWHERE),), ()),
+    "gather feature": lambda: rules.gather(VISITS, (), (("a", Extreme(NOWHERE, True)),)),
+    "gather where": lambda: rules.gather(VISITS, (), (("a", Tally(NOWHERE)),)),
+    "gather steps": lambda: rules.gather(VISITS, (), (("a", Total(replace(STEPS, value=NOWHERE))),)),
+    "combine left": lambda: union("UNION", True, ("a", "x", "x")),
+    "combine right": lambda: union("UNION", True, ("a", "v", "v")),
+    "window partition": lambda: rules.window(VISITS, Window(VISITS.term, (NOWHERE,), (), ())),
+    "window order": lambda: rules.window(VISITS, Window(VISITS.term, (), (Order(NOWHERE),), ())),
+    "window value": lambda: over(("a", Neighbour(NOWHERE, 1, V))),
+    "window default": lambda: over(("a", Neighbour(V, 1, NOWHERE))),
+    "window feature": lambda: over(("a", Over(Tally(NOWHERE), True))),
+    # two columns of one name
+    "lookup beside its own": lambda: rules.lookup(VISITS, AREAS, (), None, 1, False),
+    "lookup of twins": lambda: rules.lookup(VISITS, TWICE, (), None, 1, False),
+    "join with itself": lambda: beside("INNER", VISITS, VISITS),
+    "mark's column": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "v", TESTS.term)),
+    "mark by itself": lambda: rules.mark(VISITS, VISITS, Mark(VISITS.term, "m", VISITS.term)),
+    "gather twins": lambda: rules.gather(VISITS, (("a", V),), (("a", Tally()),)),
+    "combine twins": lambda: union("UNION", True, ("a", "v", "x"), ("a", "w", "x")),
+    "window's column": lambda: over(("v", Rank("RANK"))),
+    "window twins": lambda: over(("a", Rank("RANK")), ("a", Rank("RANK"))),
+    # bounds
+    "no row at all": lambda: rules.keep_rows(VISITS, 0),
+    "no public row": lambda: rules.lookup(VISITS, PUBLIC, (), None, 0, False),
+    "steps without a bound": lambda: rules.gather(
+        VISITS, (), (("a", Total(replace(STEPS, high=rules.STEP_LIMIT + 1))),)
+    ),
+    # a proof of something else
+    "join of others": lambda: rules.join(TWO, THREE, Join("INNER", VISITS.term, THREE.term)),
+    "join with others": lambda: rules.join(TWO, THREE, Join("INNER", TWO.term, TESTS.term)),
+    "mark of others": lambda: rules.mark(TWO, THREE, Mark(VISITS.term, "m", THREE.term)),
+    "mark by others": lambda: rules.mark(TWO, THREE, Mark(TWO.term, "m", TESTS.term)),
+    "mark by other public rows": lambda: rules.mark(TWO, PUBLIC, Mark(TWO.term, "m", AREAS)),
+    "combine of others": lambda: rules.combine(TWO, THREE, Combine("UNION", True, VISITS.term, THREE.term, ())),
+    "combine with others": lambda: rules.combine(TWO, THREE, Combine("UNION", True, TWO.term, TESTS.term, ())),
+    "window over others": lambda: rules.window(TWO, Window(VISITS.term, (), (), ())),
+}
+
+
+def over(*calls: tuple[str, Rank | Neighbour | Over]) -> Stable:
+    return rules.window(VISITS, Window(VISITS.term, (), (), calls))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_there_is_no_rule_for(name: str) -> None:
+    with pytest.raises(Unproved):
+        REFUSED[name]()

@@ -1,0 +1,145 @@
+"""Selections of groups: the law holds its (ε, δ) exactly, for every number of units, and none keeps more."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise, product
+
+import pytest
+
+from privql.kernel import rules, selection
+from privql.kernel.enclosure import exp_minus
+from privql.kernel.rules import Unproved
+from privql.kernel.scalars import INT, TEXT, Field
+from privql.kernel.selection import Keep, Selected, keep_table, truncated_geometric
+from privql.kernel.terms import Gather, KeepRows, Keys, Scan, Unit
+from tests.noise.law import EXACT, decimal
+
+LAWS = [
+    Keep(Fraction(*epsilon), delta)
+    for epsilon in ((1, 100), (1, 10), (1, 3), (1, 1), (7, 2), (40, 1), (2**20, 1))
+    for delta in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 3 * 10**6), Fraction(1, 10**30))
+]
+X = ("x", Field("x", INT))
+
+
+def chances(law: Keep) -> list[Fraction]:
+    bits, table = keep_table(law)
+    return [*(Fraction(chance, 2**bits) for chance in table), *[Fraction(1)] * 3]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_one_unit_more_or_fewer_is_hidden_exactly(law: Keep) -> None:
+    """Of two outcomes, kept and not: each is at most e^ε times as likely beside one unit more or fewer, and δ."""
+    found = chances(law)
+    assert found[0] == 0
+    _, high = exp_minus(law.epsilon, 4096)
+    grown = Fraction(2**4096, high)  # below e^ε by next to nothing, and what holds for less holds for it
+    for fewer, more in pairwise(found):
+        for one, other in ((fewer, more), (more, fewer)):
+            assert one <= grown * other + law.delta
+            assert 1 - one <= grown * (1 - other) + law.delta
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_no_law_keeps_more(law: Keep) -> None:
+    """The recursion at 400 digits is never exceeded, and missed by next to nothing of what it is."""
+    grow, delta, one = EXACT.exp(decimal(law.epsilon)), decimal(law.delta), Decimal(1)
+    best = Decimal(0)
+    for chance in chances(law):
+        made = decimal(chance)
+        assert made <= best
+        assert EXACT.subtract(best, made) <= EXACT.multiply(best, Decimal("1e-12"))
+        left = EXACT.subtract(EXACT.subtract(one, best), delta)
+        best = min(EXACT.add(EXACT.multiply(grow, best), delta), EXACT.subtract(one, EXACT.divide(left, grow)), one)
+
+
+@pytest.mark.parametrize(("epsilon", "reach"), [(Fraction(1), 3), (Fraction(1, 4), 20), (Fraction(1, 10), 109)])
+def test_it_is_truncated_geometric_noise_and_a_threshold(epsilon: Fraction, reach: int) -> None:
+    """At a δ that belongs to a whole reach, against the sum of the noise's own probabilities."""
+    q = EXACT.exp(decimal(-epsilon))
+    powers = [EXACT.power(q, abs(k)) for k in range(-reach, reach + 1)]
+    whole = sum(powers, Decimal(0))
+    delta = Fraction(EXACT.divide(powers[0], whole))
+    found = chances(Keep(epsilon, delta))
+    for units, chance in enumerate(found):
+        noisy = sum((p for k, p in zip(range(-reach, reach + 1), powers, strict=True) if units + k > reach), Decimal(0))
+        assert abs(Fraction(EXACT.divide(noisy, whole)) - chance) < Fraction(1, 10**12)
+
+
+def test_half_of_the_groups_of_that_size_are_kept() -> None:
+    law = Keep(Fraction(1, 10), Fraction(1, 10**6))
+    assert (law.even, law.certain) == (109, 218)
+    found = chances(law)
+    assert found[108] < Fraction(1, 2) <= found[109]
+    assert found[217] < 1 == found[218]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Keep(Fraction(1, 4097), Fraction(1, 10)),
+        Keep(Fraction(1), Fraction(1, 2**129)),
+        Keep(Fraction(1), Fraction(1)),
+        Keep(Fraction(1), Fraction(0)),
+        Keep(Fraction(0), Fraction(1, 2)),
+    ],
+    ids=str,
+)
+def test_what_its_table_cannot_hold_is_refused(law: Keep) -> None:
+    with pytest.raises(Unproved):
+        keep_table(law)
+
+
+# ---- what a unit can move
+
+
+def scanned(change_one: bool = False, key: bool = False) -> rules.Stable:
+    return rules.scan(Scan("t", Unit("u", change_one), ("id", TEXT), key, (("x", INT),)))
+
+
+@pytest.mark.parametrize("change_one", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_neighbours_differ_in_as_many_groups_as_are_paid_for(change_one: bool, most: int) -> None:
+    """Over all sets of groups that a unit may be in: how many numbers of units move, and each by one."""
+    own = [set(chosen) for chosen in combinations_with_replacement(range(7), most)]
+    pairs = product(own, own) if change_one else ((groups, set[int]()) for groups in own)
+    moves = [len(one ^ other) for one, other in pairs]
+    assert max(moves) == selection.moved(Unit("u", change_one), most)
+    made = truncated_geometric(rules.keep_rows(scanned(change_one), most), (X,), None, Fraction(1), Fraction(1, 1000))
+    assert made.keep == Keep(Fraction(1, max(moves)), Fraction(1, 1000 * max(moves)))
+    assert (made.cost.epsilon, made.cost.delta, made.most) == (1, Fraction(1, 1000), most)
+
+
+def test_a_unit_counts_once_in_each_of_its_groups() -> None:
+    stable = rules.keep_rows(scanned(), 5)
+    made = truncated_geometric(stable, (X,), None, Fraction(1), Fraction(1, 1000))
+    assert made.term == Keys(Gather(stable.term, (X,), ()), (("x", INT),))
+    assert made.most == 5
+    fewer = truncated_geometric(stable, (X,), 2, Fraction(1), Fraction(1, 1000))
+    assert fewer.term == Keys(KeepRows(Gather(stable.term, (X,), ()), 2), (("x", INT),))
+    assert fewer.most == 2
+    unbounded = truncated_geometric(scanned(), (X,), 2, Fraction(1), Fraction(1, 1000))
+    assert unbounded.most == 2
+    assert truncated_geometric(scanned(key=True), (X,), 9, Fraction(1), Fraction(1, 1000)).most == 1
+
+
+def test_what_is_not_bounded_or_not_grouped_is_not_selected() -> None:
+    enough = Fraction(1), Fraction(1, 1000)
+    with pytest.raises(Unproved, match="how many groups"):
+        truncated_geometric(scanned(), (X,), None, *enough)
+    with pytest.raises(Unproved):
+        truncated_geometric(scanned(key=True), (), None, *enough)
+    with pytest.raises(Unproved):
+        truncated_geometric(scanned(key=True), (("y", Field("y", INT)),), None, *enough)
+    with pytest.raises(Unproved):
+        truncated_geometric(rules.keep_rows(scanned(), 5000), (X,), None, *enough)
+    with pytest.raises(Unproved):
+        truncated_geometric(rules.once(scanned(key=True)), (X,), None, *enough)
+
+
+def test_a_proof_cannot_be_made_by_hand() -> None:
+    made = truncated_geometric(scanned(key=True), (X,), None, Fraction(1), Fraction(1, 1000))
+    with pytest.raises(Unproved):
+        Selected(made.term, made.unit, 1, made.keep, made.cost, object())
