@@ -14,10 +14,13 @@ from fractions import Fraction
 
 import pytest
 
+from privql.check.narrow import facts
 from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
-from privql.diagnostics import Source
-from privql.functions.scalar import evaluate_term
-from privql.kernel.scalars import Value
+from privql.check.typed import const
+from privql.diagnostics import Source, Span
+from privql.domains import Domain, finite, interval
+from privql.functions.scalar import calendar, evaluate_term
+from privql.kernel.scalars import BOOL, DATE, TIMESTAMP, Apply, Const, Field, Scalar, Value
 from privql.pipeline.check import check_text
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
@@ -153,6 +156,68 @@ TIGHT = [
 def test_facts_are_as_narrow_as_they_can_be(where: str, domain: str) -> None:
     text = f"SELECT SUM(a) FROM people {where} SPEND EPSILON 1"
     assert block(text).aggregates[0].domain.describe() in (domain, {"nothing": "[101, 7]"}.get(domain))
+
+
+MOMENTS = [
+    # the days that d may be, a DATE from 2024-02-27 to 2024-03-02, seen as a moment or as it is
+    ("d >= TIMESTAMP '2024-02-28 00:00'", "28 29 1 2"),
+    ("d >= TIMESTAMP '2024-02-28 00:01'", "29 1 2"),
+    ("d > TIMESTAMP '2024-02-28 00:00'", "29 1 2"),
+    ("d > TIMESTAMP '2024-02-27 23:59:59.999999'", "28 29 1 2"),
+    ("d < TIMESTAMP '2024-03-01 00:00'", "27 28 29"),
+    ("d < TIMESTAMP '2024-03-01 00:00:00.000001'", "27 28 29 1"),
+    ("TIMESTAMP '2024-03-01 12:00' >= d", "27 28 29 1"),
+    ("d = TIMESTAMP '2024-03-01 00:00'", "1"),
+    ("d = TIMESTAMP '2024-03-01 00:01' OR d > DATE '2024-03-01'", "2"),
+    ("d IN (TIMESTAMP '2024-03-01', TIMESTAMP '2024-02-28', TIMESTAMP '2024-02-29 01:00')", "28 1"),
+    ("d <> CASE WHEN k THEN TIMESTAMP '2024-03-01' ELSE TIMESTAMP '2024-03-01 01:00' END", "27 28 29 1 2"),
+    ("d <= DATE '2024-05-31' - INTERVAL '90' DAY", "27 28 29 1 2"),
+    ("d <= DATE '2024-05-30' - INTERVAL '90' DAY", "27 28 29 1"),
+    ("d >= DATE '2023-11-29' + 3 * INTERVAL '1' MONTH", "29 1 2"),
+    ("d >= DATE '2024-01-29' + INTERVAL '1 month' AND d < DATE '2024-01-29' + INTERVAL '1 month 1 day'", "29"),
+    ("NOT d < DATE_ADD(DATE '2024-02-28', INTERVAL '1 day 1 second')", "1 2"),
+    ("CAST(d AS TIMESTAMP)::DATE > DATE '2024-02-29'", "1 2"),
+    ("CAST(CAST(d AS TIMESTAMP) AS DATE) = DATE '2024-02-29'", "29"),
+    ("d < TIMESTAMP '2024-02-28' OR d >= DATE '2024-03-01' + INTERVAL '1 hour'", "27 28 29 1 2"),
+]
+
+
+@pytest.mark.parametrize(("where", "days"), MOMENTS)
+def test_a_day_is_narrowed_through_the_moment_it_is_compared_as(where: str, days: str) -> None:
+    key = block(f"SELECT d, COUNT(*) FROM people WHERE {where} GROUP BY d SPEND EPSILON 1").keys[0]
+    members = key.members or ()
+    found = [calendar.civil(day).day for day in sorted(m for m in members if isinstance(m, int))]
+    assert None not in members
+    assert " ".join(map(str, found)) == days
+
+
+def test_no_moment_lies_outside_what_a_comparison_through_a_cast_teaches() -> None:
+    """Every day and moment near the ends, both ways round; and an interval's ends are reached."""
+    choice = random.Random(3)
+    near = [19_780 * calendar.DAY + n * calendar.DAY + micro for n in range(3) for micro in (-1, 0, 1, 40_000_000_000)]
+    for _ in range(300):
+        source, target = choice.choice(((DATE, TIMESTAMP), (TIMESTAMP, DATE)))
+        cast = Apply("cast", (Field("x", source),), target)
+        scale = calendar.DAY if source == DATE else 1
+        values = sorted({moment // scale for moment in near})
+        domain = choice.choice((finite(values, True, Fraction(1)), interval(None, None, True, Fraction(1))))
+        back = calendar.DAY if target == DATE else 1
+        others = [Const(choice.choice(near) // back, target) for _ in range(choice.choice((1, 1, 2)))]
+        op = choice.choice(("eq", "ne", "lt", "le", "gt", "ge", "in"))
+        sides: tuple[Scalar, ...] = (cast, *others) if op == "in" else (cast, others[0])
+        if op != "in" and choice.random() < 0.3:
+            sides = sides[::-1]
+        test, holds, or_null = Apply(op, sides, BOOL), choice.random() < 0.7, choice.random() < 0.3
+
+        def domain_of(term: Scalar, known: Domain = domain) -> Domain:
+            return const(term.value, term.type, Span(0, 0)).domain if isinstance(term, Const) else known
+
+        found = facts(test, domain_of, holds, or_null).get("x", domain)
+        kept = [v for v in (*values, None) if evaluate_term(test, {"x": v}) in (holds, None if or_null else holds)]
+        assert all(v in found for v in kept), (test, holds, or_null, found)
+        if domain.values is not None and not (op == "ne" or (op in ("eq", "in") and source == TIMESTAMP)):
+            exact = set(kept) == {*(found.values or ()), *([None] if found.nullable else [])}
+            assert exact or (op in ("eq", "in") and not holds), (test, holds, or_null, found)
 
 
 ARGUMENTS = [
