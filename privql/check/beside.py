@@ -23,6 +23,7 @@ from privql.check.relations import (
     Grouped,
     Joined,
     Measured,
+    Once,
     PrivateScan,
     PublicScan,
     Rel,
@@ -51,7 +52,7 @@ def produced(rel: Rel) -> dict[str, ValueType]:
             return dict(columns)
         case Compute(columns=computed):
             return {id: term.type for id, term in computed}
-        case Where(input=input) | Distinct(input=input) | Sorted(input=input):
+        case Where(input=input) | Distinct(input=input) | Once(input=input) | Sorted(input=input):
             return produced(input)
         case Joined(left=left, right=right):
             return produced(left) | produced(right)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+from privql.check.apart import blocks
 from privql.check.arguments import sort_key
 from privql.check.beside import around
 from privql.check.expressions import storable
@@ -16,13 +17,11 @@ from privql.check.named import private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
     Attribute,
-    Block,
     Columns,
     Compute,
     Distinct,
     GroupingKey,
     Label,
-    Measured,
     PrivateScan,
     Rel,
     Rows,
@@ -183,11 +182,7 @@ def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> R
                 row_function(Typed(term, aggregate.domain, aggregate.span), context)
     if not collector.measured:
         raise not_yet("groups of private rows without an aggregate", node.span, "add COUNT(*)")
-    block = Block(len(context.blocks), rel, tables, table.unit, keys, tuple(collector.measured.values()), node.span)
-    context.blocks.append(block)
-    context.payers[-1].append(block.index)
-    columns = [(key.id, key.type) for key in keys] + [(a.id, a.type) for a in block.aggregates]
-    return Measured(block.index, tuple(columns))
+    return blocks(rel, tables, table.unit, keys, tuple(collector.measured.values()), node.span, context)
 
 
 def declared_rows(rel: Rel, context: Context) -> int | None:

@@ -25,8 +25,6 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
         raise not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
-    if node.distinct:
-        raise not_yet(f"{name.upper()}(DISTINCT …) of private rows", node.span, "leave DISTINCT out")
     if node.order or node.within_group:
         raise refuse(
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
@@ -67,8 +65,9 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         text,
         node.span,
         node.privacy,
+        node.distinct,
     )
-    key = (name, argument.term, where, node.privacy)
+    key = (name, argument.term, where, node.privacy, node.distinct)
     return Typed(collector.release(key, aggregate, answer), answer, node.span)
 
 
@@ -79,10 +78,11 @@ def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: s
         present = Apply("not", (Apply("is_null", (argument.term,), BOOL),), BOOL)
         where = present if where is None else Apply("and", (where, present), BOOL)
     domain = Domain(None, None, None, False, Fraction(1))
+    counted = argument.term if argument is not None and node.distinct else None
     aggregate = Aggregate(
         collector_place.context.fresh(),
         "count",
-        None,
+        counted,
         interval(0, 1, False, Fraction(1)),
         None,
         where,
@@ -90,8 +90,9 @@ def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: s
         text,
         node.span,
         node.privacy,
+        counted is not None,
     )
-    return Typed(collector.release(("count", None, where, node.privacy), aggregate, domain), domain, node.span)
+    return Typed(collector.release(("count", counted, where, node.privacy), aggregate, domain), domain, node.span)
 
 
 def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:

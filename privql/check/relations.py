@@ -199,6 +199,13 @@ class Distinct:
 
 
 @frozen
+class Once:
+    """Of private rows that are the same, one, whoever has them: nobody's any more, they can only be measured."""
+
+    input: Rel
+
+
+@frozen
 class Combined:
     """UNION, INTERSECT, EXCEPT by position: both sides have as many columns as `columns` names anew."""
 
@@ -234,6 +241,7 @@ Rel = (
     | Gathered
     | Windowed
     | Distinct
+    | Once
     | Combined
     | Sorted
 )

@@ -22,6 +22,7 @@ from privql.check.relations import (
     Distinct,
     Gathered,
     Joined,
+    Once,
     PrivateScan,
     Rel,
     Sorted,
@@ -66,21 +67,28 @@ def lower(
     block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env, query: CheckedQuery
 ) -> Lowered:
     """`rows`: the query's AT MOST, on top of the tables' own."""
-    needed: set[str] = set()
+    needed: set[str] = set(produced(block.rel)) if isinstance(block.rel, Once) else set()
     for key in block.keys:
         needed |= fields(key.value)
     for contribution in contributions:
         needed |= _reads(contribution)
     made = _Lowering(block, env, query)
-    stable = made.relation(block.rel, frozenset(needed))
+    rel = block.rel.input if isinstance(block.rel, Once) else block.rel
+    stable = made.relation(rel, frozenset(needed))
+    asked = [key.value for key in block.keys]
+    asked += [term for one in block.aggregates for term in (one.argument, one.where) if term is not None]
+    for term in asked:
+        stable = made.answered(stable, term)
     limits = [] if rows is None else [rows]
     if stable.rows is None or stable.rows > 1:
         # as many rows as there would be, had each table been cut to its declared rows at once
-        declared = _Lowering(block, env, query, cut=True).relation(block.rel, frozenset(needed)).rows
+        declared = _Lowering(block, env, query, cut=True).relation(rel, frozenset(needed)).rows
         limits += [] if declared is None else [declared]
     if limits and (stable.rows is None or stable.rows > min(limits)):
         # last of all, so that rows which a filter drops do not use up a unit's share
         stable = rules.keep_rows(stable, min(limits))
+    if isinstance(block.rel, Once):
+        stable = rules.once(stable)
     return _grouped(stable, block, tuple(made.publics))
 
 

@@ -24,6 +24,7 @@ from privql.check.relations import (
     Grouped,
     Joined,
     Measured,
+    Once,
     PrivateScan,
     PublicScan,
     Rel,
@@ -182,7 +183,7 @@ class _Emitter:
                 return self._combined(rel, ordered)
             case Sorted():
                 return self._sorted(rel, ordered)
-            case PrivateScan() | Gathered():
+            case PrivateScan() | Gathered() | Once():
                 raise AssertionError("private rows never come here")
             case _:
                 assert_never(rel)

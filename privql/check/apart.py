@@ -1,0 +1,117 @@
+"""Aggregates of DISTINCT values: each is measured over rows of its own, and stands beside the others by the group keys.
+
+How many different units there are in a group is counted over one row for each unit and group; different values of other
+columns over one row for each value, whoever has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from privql.check.operations import not_yet
+from privql.check.relations import (
+    Aggregate,
+    Attribute,
+    Block,
+    Compute,
+    Distinct,
+    GroupingKey,
+    Joined,
+    Label,
+    Measured,
+    Once,
+    Rel,
+    Where,
+)
+from privql.check.typed import Context
+from privql.diagnostics import Span
+from privql.kernel.scalars import BOOL, Apply, Field, Scalar
+from privql.kernel.terms import Unit
+
+
+def blocks(
+    rel: Rel,
+    tables: tuple[str, ...],
+    unit: Unit,
+    keys: tuple[GroupingKey, ...],
+    aggregates: Sequence[Aggregate],
+    span: Span,
+    context: Context,
+) -> Rel:
+    """The groups of all aggregates: those of plain ones, and beside them those of each with DISTINCT."""
+    plain = tuple(one for one in aggregates if not one.distinct)
+    distinct = [one for one in aggregates if one.distinct]
+    if len(distinct) + bool(plain) > 1 and any(key.members is None for key in keys):
+        raise not_yet("DISTINCT beside other aggregates in groups that are not listed", span, "list them with KEYS")
+    made = _measured(rel, tables, unit, keys, plain, span, context) if plain else None
+    for one in distinct:
+        if made is None:
+            made = _apart(rel, tables, unit, keys, one, span, context)
+        else:
+            again = tuple(replace(key, id=_like(key, context)) for key in keys)
+            other = _apart(rel, tables, unit, again, one, span, context)
+            same = tuple(_same(ours, theirs) for ours, theirs in zip(keys, again, strict=True))
+            on = None if not same else same[0] if len(same) == 1 else Apply("and", same, BOOL)
+            made = Joined("INNER" if same else "CROSS", made, other, on)
+    assert made is not None
+    return made
+
+
+def _like(key: GroupingKey, context: Context) -> str:
+    return context.add(replace(context.attributes[key.id], id=context.fresh())).id
+
+
+def _same(ours: GroupingKey, theirs: GroupingKey) -> Scalar:
+    apart = Apply("is_distinct", (Field(ours.id, ours.type), Field(theirs.id, theirs.type)), BOOL)
+    return Apply("not", (apart,), BOOL)
+
+
+def _apart(
+    rel: Rel,
+    tables: tuple[str, ...],
+    unit: Unit,
+    keys: tuple[GroupingKey, ...],
+    one: Aggregate,
+    span: Span,
+    context: Context,
+) -> Rel:
+    assert one.argument is not None
+
+    def kept(value: Scalar) -> Field:
+        domain = context.domain_of(value, {})
+        return Field(context.add(Attribute(context.fresh(), "", value.type, domain, Label.PRIVATE)).id, value.type)
+
+    columns = [(kept(key.value), key.value) for key in keys]
+    argument = kept(one.argument)
+    source = Compute(
+        rel if one.where is None else Where(rel, one.where),
+        (*((field.name, value) for field, value in columns), (argument.name, one.argument)),
+    )
+    named = context.attributes.get(one.argument.name) if isinstance(one.argument, Field) else None
+    if named is not None and named.unit is not None:
+        listed = [key.members for key in keys if key.members is not None]
+        groups = prod(map(len, listed)) if len(listed) == len(keys) else None
+        once: Rel = Distinct(source, groups)
+    else:
+        once = Once(source)
+    again = tuple(replace(key, value=field) for key, (field, _) in zip(keys, columns, strict=True))
+    summed = replace(one, argument=None if one.function == "count" else argument, where=None)
+    return _measured(once, tables, unit, again, (summed,), span, context)
+
+
+def _measured(
+    rel: Rel,
+    tables: tuple[str, ...],
+    unit: Unit,
+    keys: tuple[GroupingKey, ...],
+    aggregates: tuple[Aggregate, ...],
+    span: Span,
+    context: Context,
+) -> Rel:
+    block = Block(len(context.blocks), rel, tables, unit, keys, aggregates, span)
+    context.blocks.append(block)
+    context.payers[-1].append(block.index)
+    columns = [(key.id, key.type) for key in keys] + [(a.id, a.type) for a in aggregates]
+    return Measured(block.index, tuple(columns))
