@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.terms import Keys, Scan, Sums
+from privql.kernel.terms import Combine, Join, Keys, Mark, Public, Relation, Scan, Sums
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +64,25 @@ class PublicRows(Protocol):
 
 Publics = Mapping[str, PublicRows]
 NO_PUBLICS: Publics = {}
+
+
+def scans(relation: Relation) -> list[Scan]:
+    """Every private table that a term reads, with the columns that it reads there."""
+    found: list[Scan] = []
+    todo: list[Relation | Public] = [relation]
+    while todo:
+        match todo.pop():
+            case Scan() as scan:
+                found.append(scan)
+            case Public():
+                pass
+            case Join(left=left, right=right) | Combine(left=left, right=right):
+                todo += (right, left)
+            case Mark(input=input, among=among):
+                todo += (among, input)
+            case each:
+                todo.append(each.input)
+    return found
 
 
 class Engine(Protocol):

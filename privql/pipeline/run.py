@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.engines.interface import EngineError
+from privql.engines.interface import EngineError, scans
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
 from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.scalars import INT, ValueType
-from privql.kernel.terms import Relation, Scan
 from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
@@ -76,7 +75,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     tables = tuple(dict.fromkeys(table for block in plans for table in block.block.tables))
     engine = desk.places.engine(tables)
     wanted = [one for block in plans for one in block.measurable]
-    engine.preflight([scanned(one.term.input) for one in wanted])
+    engine.preflight(scan for one in wanted for scan in scans(one.term.input))
     for one in wanted:
         engine.emit(one.term)
     released, dummies = _inputs(check.query, desk)
@@ -115,12 +114,6 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
 
 def _replayed(found: Replay) -> Release:
     return replace(Release.from_bytes(found.answer), cost=Cost())
-
-
-def scanned(relation: Relation) -> Scan:
-    while not isinstance(relation, Scan):
-        relation = relation.input
-    return relation
 
 
 def _answer(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine, casts, choices, engine, relations, sources, spelling, steps
-from privql.engines.duckdb.relations import Rows
+from privql.engines.duckdb import DuckDBEngine, casts, choices, ordering, references, rows, sources, spelling, steps
+from privql.engines.duckdb.relations import Draft, Names, Rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import Source
-from privql.kernel.terms import Scan
+from privql.kernel.terms import KeepRows, Scan
 from tests.engines.conformance import Open, disagreement
 
 SEEDS = range(4000) if os.environ.get("PRIVQL_SOAK") else range(6)
@@ -34,30 +35,26 @@ def _clamped_by_greatest(x: str, low: str, high: str) -> str:
     return f"least(greatest({x}, {low}), {high})"  # NULL becomes a bound
 
 
-def _in_order_of_rows(below: Rows, limit: int, names: relations.Names, salt: bytes) -> Rows:
-    if below.unit is None:
-        return below
-    place = names.new("r")
-    ranked = f"SELECT *, row_number() OVER (PARTITION BY {below.unit}) AS {place} FROM ({below.sql})"
-    return Rows(f"SELECT * FROM ({ranked}) WHERE {place} <= {limit}", below.columns, below.unit)
+def _in_order_of_rows(below: Rows, draft: Draft) -> str:
+    return "random()"
 
 
-def _unit_forgotten(below: Rows, limit: int, names: relations.Names, salt: bytes) -> Rows:
+def _unit_forgotten(below: Rows, term: KeepRows, draft: Draft) -> Rows:
     return below
 
 
-def _null_units_kept(scan: Scan, table: sources.Table, names: relations.Names) -> Rows:
-    rows = sources.read_scan(scan, table, names)
-    return Rows(rows.sql.removesuffix(f" WHERE {rows.unit} IS NOT NULL"), rows.columns, rows.unit)
+def _null_units_kept(scan: Scan, table: sources.Table, names: Names) -> Rows:
+    read = sources.read_scan(scan, table, names)
+    return replace(read, layers=read.layers[:1])
 
 
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
         (steps, "_clamped", _clamped_by_greatest),
-        (relations, "_keep_rows", _in_order_of_rows),
-        (relations, "_keep_rows", _unit_forgotten),
-        (engine, "read_scan", _null_units_kept),
+        (ordering, "row_hash", _in_order_of_rows),
+        (rows, "keep_rows", _unit_forgotten),
+        (references, "read_scan", _null_units_kept),
         (ScalarEmitter, "_settle", lambda emitter, spelled: spelled),
         (steps, "_outward", lambda end, side: float(end)),
         (casts, "_EXPONENT", "x"),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.emit import Counted, Statement, Summed
+from privql.engines.duckdb.aggregates import Summed
+from privql.engines.duckdb.emit import Counted, Statement
 from privql.engines.interface import Cells, smallest
 from privql.kernel.terms import Balance, Sums, Tally, Total
 

@@ -9,16 +9,18 @@ clamp in a projection that `Steps` repeats or narrows is not computed twice: `St
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import assert_never
 
+from privql.engines.duckdb.aggregates import Aggregates, Summed, summand, whole
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.members import Arrays, listed, listed_together
-from privql.engines.duckdb.relations import Clamp, Layer, Listed, Names, ReadScan, Rows, rows
+from privql.engines.duckdb.relations import Draft, Listed, ReadScan
+from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
-from privql.engines.duckdb.steps import Measure, measured
+from privql.engines.duckdb.steps import measured
 from privql.kernel.scalars import Field, Scalar
-from privql.kernel.terms import Balance, Key, Steps, Sums, Tally, Total
+from privql.kernel.terms import Balance, Key, Public, Sums, Tally, Total
 from privql.kernel.terms import Listed as ListedTogether
 
 
@@ -30,69 +32,20 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
-    """A sum up to 2^125: high * 2^62 + low, in the result columns `<column>_high` and `<column>_low`.
-
-    Where `rows` is given, each NULL among them has been summed as `null_as`.
-    """
-
-    column: str
-    null_as: int = 0
-    rows: str = ""
-    present: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Statement:
     """`group_at` numbers the groups in the order of the product of the keys; groups without rows are not there."""
 
     sql: str
     arrays: Mapping[str, Arrays]  # to be registered under these names
+    publics: Mapping[Public, str]  # as are the rows of these
     tallies: tuple[Counted | None, ...]  # of each contribution: the rows, or for a balance those with steps
     totals: tuple[Summed | None, ...]  # of each contribution, the sum of the steps
 
 
-@dataclass(slots=True)
-class _Aggregates:
-    """What is computed of each row, and the aggregates over that, each expression once."""
-
-    below: Rows
-    names: Names
-    values: dict[str, str] = field(default_factory=dict)
-    measures: dict[str, str] = field(default_factory=dict)  # over the values
-    aggregates: dict[str, str] = field(default_factory=dict)
-    scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
-
-    def column(self, spelled: Spelled) -> Spelled:
-        """The expression as a leaf."""
-        if spelled.leaf:
-            return spelled
-        return replace(spelled, sql=self.values.setdefault(spelled.sql, self.names.new("x")), leaf=True)
-
-    def count(self, what: str, where: str) -> str:
-        return self.aggregates.setdefault(f"count({what}){where}", self.names.new("a"))
-
-    def sum(self, measure: Measure, where: str) -> Summed:
-        x = self.measures.setdefault(measure.sql, self.names.new("s"))
-        name = self.aggregates.setdefault(f"sum({x}){where}", self.names.new("a"))
-        self.scales[name] = measure.scale
-        if measure.null_as == 0:
-            return Summed(name)
-        return Summed(name, measure.null_as, self.count("*", where), self.count(measure.counted, where))
-
-    def present(self, measure: Measure, where: str) -> str:
-        """How many have steps."""
-        return self.count(measure.counted or self.measures.setdefault(measure.sql, self.names.new("s")), where)
-
-    def sql(self, reader: str) -> str:
-        added = ({name: sql for sql, name in layer.items()} for layer in (self.values, self.measures))
-        return self.below.with_layers(*map(Layer, added)).sql(reader)
-
-
 def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
-    names = Names()
-    below = rows(sums.input, read, names, salt)
-    layer = _Aggregates(below, names)
+    draft = Draft(read, salt)
+    below = rows(sums.input, draft)
+    layer = Aggregates(below, draft.names)
     emitter = ScalarEmitter(below.field)
     tallies: list[Counted | None] = []
     totals: list[Summed | None] = []
@@ -105,7 +58,7 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
                 tallies.append(Counted(layer.count("*", where)))
                 totals.append(None)
             case Total(steps=steps) | Balance(steps=steps):
-                measure = measured(layer.column(_summand(steps, below, emitter)), steps)
+                measure = measured(layer.column(summand(steps, below, emitter)), steps)
                 balance = isinstance(contribution, Balance)
                 tallies.append(Counted(layer.present(measure, where)) if balance else None)
                 totals.append(layer.sum(measure, where))
@@ -114,25 +67,16 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
     groups, arrays = _groups(sums.keys, layer, emitter)
     final = [_whole(name, layer.scales.get(name)) for name in layer.aggregates.values()]
     sql = f"SELECT {', '.join(['group_at', *final])} FROM ({groups})"
-    return Statement(sql, arrays, tuple(tallies), tuple(totals))
-
-
-def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
-    if isinstance(steps.value, Field):
-        column = below.columns[steps.value.name]
-        ends = steps.low * steps.grid, steps.high * steps.grid
-        if isinstance(column.made, Clamp) and column.made.low <= ends[0] and ends[1] <= column.made.high:
-            return column.made.column
-    return emitter.spelled(steps.value)
+    return Statement(sql, arrays, draft.publics, tuple(tallies), tuple(totals))
 
 
 def _groups(
-    keys: tuple[Key | ListedTogether, ...], layer: _Aggregates, emitter: ScalarEmitter
+    keys: tuple[Key | ListedTogether, ...], layer: Aggregates, emitter: ScalarEmitter
 ) -> tuple[str, Mapping[str, Arrays]]:
     """Rows grouped by what the keys are of, then by the places of their values among the members."""
     partial = ", ".join(f"{sql} AS {name}" for sql, name in layer.aggregates.items())
     if not keys:
-        return f"SELECT 0 AS group_at, {partial} FROM ({layer.sql(partial)})", {}
+        return f"SELECT 0 AS group_at, {partial} FROM ({layer.rows().sql(partial)})", {}
     arrays: dict[str, Arrays] = {}
     grouped: dict[str, None] = {}
     met, joins, places = "", "", []
@@ -162,13 +106,13 @@ def _groups(
         stride *= len(key.members)
     by_all = ", ".join(grouped)
     grouping = f"{by_all}, {partial}"
-    inner = f"SELECT {grouping} FROM ({layer.sql(grouping)}) GROUP BY {by_all}"
+    inner = f"SELECT {grouping} FROM ({layer.rows().sql(grouping)}) GROUP BY {by_all}"
     total = ", ".join(f"sum({name}) AS {name}" for name in layer.aggregates.values())
     place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
     return f"SELECT {place}, {total} FROM (SELECT *{met} FROM ({inner})){joins} GROUP BY group_at", arrays
 
 
-def _grouping(key: Key, layer: _Aggregates, emitter: ScalarEmitter) -> tuple[Spelled, Scalar]:
+def _grouping(key: Key, layer: Aggregates, emitter: ScalarEmitter) -> tuple[Spelled, Scalar]:
     """The column to group by, and the key's value as a term over it."""
     if isinstance(key.value, Field):
         made = layer.below.columns[key.value.name].made
@@ -181,12 +125,5 @@ def _whole(name: str, scale: int | None) -> str:
     """An aggregate as integers of 64 bits."""
     if scale is None:
         return f"CAST({name} AS BIGINT) AS {name}"
-    sql = f"coalesce({name}, 0)"
-    if scale:
-        power = f"CAST('{10**scale}' AS HUGEINT)"
-        rest = f"CAST(({sql} - trunc({sql})) * DECIMAL({scale + 1},0) '{10**scale}' AS HUGEINT)"
-        sql = f"(CAST(trunc({sql}) AS HUGEINT) * {power} + {rest})"
-    else:
-        sql = f"CAST({sql} AS HUGEINT)"
-    unit = f"CAST('{2**62}' AS HUGEINT)"
+    sql, unit = whole(name, scale), f"CAST('{2**62}' AS HUGEINT)"
     return f"CAST({sql} // {unit} AS BIGINT) AS {name}_high, CAST({sql} % {unit} AS BIGINT) AS {name}_low"

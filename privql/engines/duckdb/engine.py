@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -16,12 +17,15 @@ import numpy as np
 from privql.engines.duckdb import session
 from privql.engines.duckdb.cells import cells
 from privql.engines.duckdb.emit import Statement, emit
-from privql.engines.duckdb.groups import Groups, emit_groups, groups
+from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, groups
+from privql.engines.duckdb.members import Arrays
+from privql.engines.duckdb.publics import arrays
+from privql.engines.duckdb.references import read_along, read_by
 from privql.engines.duckdb.relations import Names, Rows
 from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source
 from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Keys, Scan, Sums, Unit
+from privql.kernel.terms import Keys, Public, Scan, Sums, Unit
 
 _T = TypeVar("_T")
 
@@ -65,29 +69,27 @@ class DuckDBEngine:
 
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` that names the table and column if a source or a column is not there."""
-        for scan in scans:
-            table = self._safely(partial(self._table, scan.table), "unreadable source", scan.table)
-            wanted = [column for column, _ in scan.columns]
-            wanted += [scan.unit_column[0]] if scan.unit_column is not None else []
-            for column in wanted:
+        for name, columns in (read for scan in scans for read in read_by(scan)):
+            table = self._safely(partial(self._table, name), "unreadable source", name)
+            for column in columns:
                 if table.columns and table.column(column) is None:
-                    raise EngineError("missing column", scan.table, column)
+                    raise EngineError("missing column", name, column)
 
     def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
         """The statement that `run` or `groups` would run, for the owner's eyes."""
         if isinstance(term, Keys):
-            return self._safely(lambda: emit_groups(term, self._read, salt))
+            return self._safely(lambda: emit_groups(term, self._read, salt).sql)
         return self._safely(lambda: emit(term, self._read, salt).sql)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
-        return self._safely(lambda: groups(self._connection.execute(emit_groups(keys, self._read, salt)).fetchall()))
+        return self._safely(lambda: self._groups(emit_groups(keys, self._read, salt), publics))
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
         if 0 in (sums.groups, sums.width):
             return np.zeros((sums.groups, sums.width), dtype=np.int64)
-        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt)))
+        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt), publics))
 
     def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every stored value of these columns can be read, if only as NULL."""
@@ -123,18 +125,29 @@ class DuckDBEngine:
 
     # ---- inside
 
-    def _ask(self, sums: Sums, statement: Statement) -> Cells:
-        try:
-            for registered, arrays in statement.arrays.items():
-                self._connection.register(registered, dict(arrays))
+    def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:
+        with self._beside(statement.arrays, statement.publics, publics):
             found: Mapping[str, Any] = self._connection.execute(statement.sql).fetchnumpy()
             return cells(sums, statement, found)
+
+    def _groups(self, statement: GroupStatement, publics: Publics) -> Groups:
+        with self._beside({}, statement.publics, publics):
+            return groups(self._connection.execute(statement.sql).fetchall())
+
+    @contextmanager
+    def _beside(self, given: Mapping[str, Arrays], named: Mapping[Public, str], publics: Publics) -> Iterator[None]:
+        """While what a statement reads beside its sources is registered."""
+        registered = {**given, **{name: arrays(public, publics) for public, name in named.items()}}
+        try:
+            for name, columns in registered.items():
+                self._connection.register(name, dict(columns))
+            yield
         finally:
-            for registered in statement.arrays:
-                self._connection.unregister(registered)
+            for name in registered:
+                self._connection.unregister(name)
 
     def _read(self, scan: Scan, names: Names) -> Rows:
-        return read_scan(scan, self._table(scan.table), names)
+        return read_along(scan, self._table, names)
 
     def _read_all(self, scan: Scan) -> None:
         table = self._table(scan.table)

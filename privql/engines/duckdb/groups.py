@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from privql.engines.duckdb.expressions import Spelled
-from privql.engines.duckdb.relations import Layer, Names, ReadScan, rows
+from privql.engines.duckdb.relations import Draft, Layer, ReadScan
+from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Value
-from privql.kernel.terms import Keys
+from privql.kernel.terms import Keys, Public
 
 Groups = list[tuple[tuple[Value, ...], int]]
 
 
-def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> str:
-    names = Names()
-    below = rows(keys.input, read, names, salt)
+@dataclass(frozen=True, slots=True)
+class GroupStatement:
+    sql: str
+    publics: Mapping[Public, str]  # whose rows are to be registered under these names
+
+
+def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
+    draft = Draft(read, salt)
+    below = rows(keys.input, draft)
     emitter = ScalarEmitter(below.field)
-    added = {names.new("g"): _value(emitter.settled(Field(name, type))) for name, type in keys.columns}
+    added = {draft.names.new("g"): _value(emitter.settled(Field(name, type))) for name, type in keys.columns}
     listed = ", ".join(added)
     outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))
     inner = f"SELECT {listed}, count(*) AS units FROM ({below.with_layers(Layer(added)).sql(listed)}) GROUP BY {listed}"
-    return f"SELECT {outer}, units FROM ({inner})"
+    return GroupStatement(f"SELECT {outer}, units FROM ({inner})", draft.publics)
 
 
 def _value(spelled: Spelled) -> str:

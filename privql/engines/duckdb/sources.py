@@ -38,6 +38,7 @@ _LONGEST_LINE = 2**24
 class Table:
     relation: str
     columns: Mapping[str, str]  # as the source names them, with the engine's types
+    numbered: bool = False  # whether a row can be known by its file and its place there
 
     def column(self, wanted: str) -> str | None:
         """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""
@@ -67,7 +68,8 @@ def table_of_files(connection: duckdb.DuckDBPyConnection, table: str, files: lis
     match _format(files):
         case "parquet":
             relation = f"read_parquet({listing}, union_by_name = true, hive_types_autocast = false)"
-            return Table(relation, described(connection, relation))
+            columns = described(connection, relation)
+            return Table(relation, columns, numbered=not {"file_index", "file_row_number"} & set(map(fold, columns)))
         case "csv" | "tsv" as kind:
             delimiter = "\t" if kind == "tsv" else ","
             first = _first_line(table, files, delimiter)
@@ -143,13 +145,18 @@ def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
         fresh = names.new("c")
         written[fresh] = spelled.sql
         columns[column] = Column(Spelled(fresh, type, leaf=True, loose=spelled.loose))
-    if scan.unit_column is None:
-        return Rows((Layer(written, source=table.relation),), columns)
-    unit, type = scan.unit_column
     fresh = names.new("u")
-    written[fresh] = _settled(_column(scan, table, unit, type))
+    if scan.unit_column is None:
+        written[fresh] = _PLACE if table.numbered else "row_number() OVER ()"
+        layer, own = Layer(written, source=table.relation), Spelled(fresh, INT, leaf=True)
+        return Rows((layer,), columns, own, rows_of=scan.table, steady=table.numbered, alone=True)
+    unit, type = scan.unit_column
+    written[fresh] = settled(_column(scan, table, unit, type))
     layers = Layer(written, source=table.relation), Layer({}, f" WHERE {fresh} IS NOT NULL")
     return Rows(layers, columns, Spelled(fresh, type, leaf=True))
+
+
+_PLACE = "(CAST(file_index AS BIGINT) * BIGINT '1099511627776' + file_row_number)"
 
 
 def _column(scan: Scan, table: Table, column: str, type: ValueType) -> Spelled:
@@ -159,7 +166,7 @@ def _column(scan: Scan, table: Table, column: str, type: ValueType) -> Spelled:
     return as_declared(name(own), table.columns[own], type)
 
 
-def _settled(spelled: Spelled) -> str:
+def settled(spelled: Spelled) -> str:
     return f"CASE WHEN isfinite({spelled}) THEN {spelled} END" if spelled.loose else spelled.sql
 
 

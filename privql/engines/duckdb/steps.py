@@ -39,14 +39,15 @@ class Measure:
     null_as: int = 0  # what is summed for a NULL, and must be taken off again
 
 
-def measured(x: Spelled, steps: Steps) -> Measure:
-    """`x` is a leaf: the value of the steps, perhaps loose if FLOAT."""
+def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
+    """`x` is a leaf: the value of the steps, perhaps loose if FLOAT. `grouped`: of many small groups, each of which
+    pays for what is counted."""
     match x.type.kind:
         case "INT" if steps.grid == 1:
             low, high = literal(max(steps.low, INT_MIN), INT), literal(min(steps.high, INT_MAX), INT)
             if low.low <= x.low and x.high <= high.high:
                 return Measure(x.sql)
-            if steps.high - steps.low <= _NARROW:
+            if steps.high - steps.low <= _NARROW and not grouped:
                 return Measure(f"least(greatest({x}, {low}), {high})", counted=x.sql, null_as=steps.low)
             return Measure(_clamped(x.sql, low.sql, high.sql))
         case "INT":

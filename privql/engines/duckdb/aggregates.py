@@ -1,0 +1,113 @@
+"""What is computed of each row, and aggregates over that: each expression once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.steps import Measure, measured
+from privql.kernel.rules import STEP_LIMIT
+from privql.kernel.scalars import INT, Field
+from privql.kernel.terms import Different, Extreme, Feature, Steps, Tally, Total
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A sum up to 2^125: high * 2^62 + low, in the result columns `<column>_high` and `<column>_low`.
+
+    Where `rows` is given, each NULL among them has been summed as `null_as`.
+    """
+
+    column: str
+    null_as: int = 0
+    rows: str = ""
+    present: str = ""
+
+
+@dataclass(slots=True)
+class Aggregates:
+    below: Rows
+    names: Names
+    values: dict[str, str] = field(default_factory=dict)
+    measures: dict[str, str] = field(default_factory=dict)  # over the values
+    aggregates: dict[str, str] = field(default_factory=dict)
+    scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
+
+    def column(self, spelled: Spelled) -> Spelled:
+        """The expression as a leaf."""
+        if spelled.leaf:
+            return spelled
+        return replace(spelled, sql=self.values.setdefault(spelled.sql, self.names.new("x")), leaf=True)
+
+    def count(self, what: str, of: str) -> str:
+        """`of`: which rows, as what follows an aggregate says it."""
+        return self.add(f"count({what}){of}")
+
+    def sum(self, measure: Measure, of: str) -> Summed:
+        x = self.measures.setdefault(measure.sql, self.names.new("s"))
+        name = self.add(f"sum({x}){of}")
+        self.scales[name] = measure.scale
+        if measure.null_as == 0:
+            return Summed(name)
+        return Summed(name, measure.null_as, self.count("*", of), self.count(measure.counted, of))
+
+    def present(self, measure: Measure, of: str) -> str:
+        """How many have steps."""
+        return self.count(measure.counted or self.measures.setdefault(measure.sql, self.names.new("s")), of)
+
+    def add(self, aggregate: str) -> str:
+        return self.aggregates.setdefault(aggregate, self.names.new("a"))
+
+    def rows(self) -> Rows:
+        """With all that is computed of each."""
+        added = ({name: sql for sql, name in layer.items()} for layer in (self.values, self.measures))
+        return self.below.with_layers(*map(Layer, added))
+
+    # ---- features: exact values of a group
+
+    def feature(self, feature: Feature, emitter: ScalarEmitter, over: str = "") -> tuple[str, Column]:
+        """An expression over the aggregates, and the column that it makes."""
+        of = over
+        if feature.where is not None:
+            of = f" FILTER (WHERE {self.column(emitter.settled(feature.where))}){over}"
+        made = self.names.new("c")
+        match feature:
+            case Tally():
+                return self.count("*", of), column(made, INT, 0)
+            case Total(steps=steps):
+                summed = self.sum(measured(self.column(summand(steps, self.below, emitter)), steps, grouped=True), of)
+                low, high = (f"CAST('{side * STEP_LIMIT}' AS HUGEINT)" for side in (-1, 1))
+                exact = whole(summed.column, self.scales[summed.column])
+                clamped = f"CAST(least(greatest({exact}, {low}), {high}) AS BIGINT)"
+                return clamped, column(made, INT, -STEP_LIMIT, STEP_LIMIT)
+            case Extreme(value=value, greatest=greatest):
+                found = self.column(one_zero(emitter.settled(value)))
+                return self.add(f"{'max' if greatest else 'min'}({found}){of}"), column(made, value.type)
+            case Different(value=value):
+                found = self.column(one_zero(emitter.settled(value)))
+                return self.count(f"DISTINCT {found}", of), column(made, INT, 0)
+            case _:
+                assert_never(feature)
+
+
+def summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
+    """The value of the steps, or the column below it that they clamp anyway."""
+    if isinstance(steps.value, Field):
+        of = below.columns[steps.value.name]
+        ends = steps.low * steps.grid, steps.high * steps.grid
+        if isinstance(of.made, Clamp) and of.made.low <= ends[0] and ends[1] <= of.made.high:
+            return of.made.column
+    return emitter.spelled(steps.value)
+
+
+def whole(name: str, scale: int) -> str:
+    """A sum as an integer of 128 bits, 0 of nothing."""
+    sql = f"coalesce({name}, 0)"
+    if not scale:
+        return f"CAST({sql} AS HUGEINT)"
+    power = f"CAST('{10**scale}' AS HUGEINT)"
+    rest = f"CAST(({sql} - trunc({sql})) * DECIMAL({scale + 1},0) '{10**scale}' AS HUGEINT)"
+    return f"(CAST(trunc({sql}) AS HUGEINT) * {power} + {rest})"

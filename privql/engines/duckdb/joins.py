@@ -1,0 +1,124 @@
+"""Rows beside each other: a unit's own, or public ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.ordering import content_hash
+from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, one_zero
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.interface import EngineError
+from privql.kernel.scalars import BOOL, Field, Scalar
+from privql.kernel.terms import Join, Lookup, Mark
+
+Pairs = Iterable[tuple[Scalar, Scalar]]
+
+
+def join(left: Rows, right: Rows, term: Join, draft: Draft) -> Rows:
+    condition = _meet([same_unit(left, right), *_equal(left, right, term.on)], _where(left, right, term.where))
+    outer_left, outer_right = term.kind == "FULL", term.kind in ("LEFT", "FULL")
+    columns = {**_perhaps(left, outer_left), **_perhaps(right, outer_right)}
+    unit, added = left.unit, {}
+    if outer_left:
+        unit = replace(left.owner, sql=draft.names.new("u"))
+        added = {unit.sql: f"coalesce({left.unit}, {right.unit})"}
+    kind = "" if term.kind == "INNER" else f"{term.kind} "
+    joined = left.with_layers(Layer(added, _beside(right, kind, condition)))
+    return replace(joined, columns=columns, unit=unit, alone=left.alone and right.alone)
+
+
+def lookup(left: Rows, public: Rows, term: Lookup, draft: Draft) -> Rows:
+    if term.most is not None:
+        public = _first(public, [column for _, column in term.on], term.most, draft)
+    pairs = [(value, Field(column, public.columns[column].spelled.type)) for value, column in term.on]
+    condition = _meet(_equal(left, public, pairs), _where(left, public, term.where))
+    columns = {**left.columns, **_perhaps(public, term.outer)}
+    joined = left.with_layers(Layer({}, _beside(public, "LEFT " if term.outer else "", condition)))
+    return replace(joined, columns=columns, alone=left.alone and term.most == 1)
+
+
+def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
+    """Without a further condition, what a row may meet is one of a few values, each once; else, rows are looked for."""
+    name = draft.names.new("c")
+    public = right.unit is None
+    equal = [] if public else [same_unit(left, right)]
+    equal += _equal(left, right, term.on)
+    if term.where is None and equal:
+        theirs = {draft.names.new("k"): value for _, value in equal}
+        tail = f" GROUP BY {', '.join(theirs)}"
+        there = next(iter(theirs))
+        right = right.with_layers(Layer(theirs), Layer({key: key for key in theirs}, tail, closed=True, whole=True))
+        condition = _meet([(ours, key) for (ours, _), key in zip(equal, theirs, strict=True)], None)
+        layers = [Layer({}, _beside(right, "LEFT ", condition)), Layer({name: f"({there} IS NOT NULL)"})]
+    else:
+        condition = _meet(equal, _where(left, right, term.where))
+        found = f"EXISTS (SELECT 1 FROM ({right.sql(condition)}) WHERE {condition})"
+        layers = [Layer({name: found})]
+    return replace(left.with_layers(*layers), columns={**left.columns, term.column: column(name, BOOL)})
+
+
+def _first(public: Rows, by: list[str], most: int, draft: Draft) -> Rows:
+    """Of public rows that agree in some columns, no more than that."""
+    hashed, place = draft.names.new("h"), draft.names.new("r")
+    emitter = ScalarEmitter(public.field)
+    types = {name: column.spelled.type for name, column in public.columns.items()}
+    agreeing = ", ".join(one_zero(emitter.settled(Field(name, types[name]))).sql for name in by)
+    partition = f"PARTITION BY {agreeing} " if by else ""
+    return public.with_layers(
+        Layer({hashed: content_hash([column.spelled for column in public.columns.values()], draft)}),
+        Layer({place: f"row_number() OVER ({partition}ORDER BY {hashed})"}),
+        Layer({}, f" WHERE {place} <= {most}"),
+    )
+
+
+# ---- conditions
+
+
+def same_unit(left: Rows, right: Rows) -> tuple[str, str]:
+    """Rows that are their own units are known by their place in a file; in other sources they have none."""
+    related = left.owner.type == right.owner.type and left.rows_of == right.rows_of
+    if not related or not (left.steady and right.steady):
+        raise EngineError("unsupported")
+    return left.owner.sql, right.owner.sql
+
+
+def _equal(left: Rows, right: Rows, pairs: Pairs) -> list[tuple[str, str]]:
+    ours, theirs = ScalarEmitter(left.field), ScalarEmitter(right.field)
+    found = []
+    for one, other in pairs:
+        if one.type != other.type:
+            raise EngineError("unsupported")
+        found.append((ours.sql(one), theirs.sql(other)))
+    return found
+
+
+def _where(left: Rows, right: Rows, where: Scalar | None) -> str | None:
+    if where is None:
+        return None
+    both = {**left.columns, **right.columns}
+    return ScalarEmitter(lambda wanted: both[wanted.name].spelled).sql(where)
+
+
+def _meet(equal: list[tuple[str, str]], where: str | None) -> str:
+    terms = [f"{one} = {other}" for one, other in equal]
+    return " AND ".join([*terms, *([f"({where})"] if where is not None else [])]) or "TRUE"
+
+
+def _beside(right: Rows, kind: str, condition: str) -> Tail:
+    def tail(read: Collection[str]) -> str:
+        return f" {kind}JOIN ({right.sql(' '.join([*read, condition]))}) ON {condition}"
+
+    return tail
+
+
+def _perhaps(side: Rows, outer: bool) -> dict[str, Column]:
+    """What is known of a column's one value no longer holds beside a row that met none."""
+    if not outer:
+        return dict(side.columns)
+    return {name: replace(each, spelled=_or_null(each.spelled)) for name, each in side.columns.items()}
+
+
+def _or_null(spelled: Spelled) -> Spelled:
+    return replace(spelled, value=None)

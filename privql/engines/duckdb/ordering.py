@@ -1,0 +1,61 @@
+"""Rows of a unit in order, and the first of them: what an order leaves open, a keyed hash of the row decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.kernel.scalars import TEXT, Apply, Field
+from privql.kernel.terms import KeepRows, Order
+
+
+def keep_rows(below: Rows, term: KeepRows, draft: Draft) -> Rows:
+    if below.alone:
+        return below if term.limit > 0 else below.with_layers(Layer({}, " WHERE FALSE"))
+    hashed, place = draft.names.new("h"), draft.names.new("r")
+    order = ", ".join([*in_order(ScalarEmitter(below.field), term.order), hashed])
+    return below.with_layers(
+        Layer({hashed: row_hash(below, draft)}),
+        Layer({place: f"row_number() OVER (PARTITION BY {below.owner} ORDER BY {order})"}),
+        Layer({}, f" WHERE {place} <= {term.limit}"),
+    )
+
+
+def in_order(emitter: ScalarEmitter, order: tuple[Order, ...]) -> list[str]:
+    return [written(one_zero(emitter.settled(each.value)), each) for each in order]
+
+
+def written(value: Spelled, order: Order) -> str:
+    direction = "DESC" if order.descending else "ASC"
+    return f"{value} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
+
+
+def row_hash(below: Rows, draft: Draft) -> str:
+    """Of the unit and of all columns. A row that is its own unit has no name, and is hashed without one."""
+    unit = [] if below.rows_of is not None else [below.owner]
+    return content_hash([*unit, *(column.spelled for column in below.columns.values())], draft)
+
+
+def content_hash(values: Iterable[Spelled], draft: Draft) -> str:
+    """MD5 over 128 bits: ties are identical rows, any of which may come first."""
+    parts = ", ".join([f"'{draft.salt.hex()}:'", *map(_part, values)])
+    return f"md5_number(concat({parts}))"
+
+
+def _part(column: Spelled) -> str:
+    """A value as text that says where it ends, so that no two rows run together alike."""
+    emitter, term = ScalarEmitter(lambda _: column), Field("", column.type)
+    match column.type.kind:
+        case "TEXT":
+            return f"coalesce(CAST(length({column}) AS VARCHAR), 'n'), ':', {column}"  # `concat` passes NULL over
+        case "FLOAT":
+            written = f"CAST(({emitter.sql(term)}) + DOUBLE '0.0' AS VARCHAR)"  # one zero
+        case "DATE":
+            written = f"CAST({column} - DATE '1970-01-01' AS VARCHAR)"
+        case "TIMESTAMP":
+            written = f"CAST(epoch_us({column}) AS VARCHAR)"
+        case _:
+            written = emitter.sql(Apply("cast", (term,), TEXT))
+    return f"coalesce({written}, 'n'), ';'"

@@ -1,0 +1,41 @@
+"""Public rows, handed over as arrays: one of the values of each column, and one that says which of them are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privql.engines.duckdb.members import Arrays, array, read
+from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column
+from privql.engines.interface import EngineError, Publics
+from privql.kernel.scalars import Value
+from privql.kernel.terms import Public
+
+_SOME: Mapping[str, Value] = {"TEXT": "", "FLOAT": 0.0, "BOOL": False, "DECIMAL": Fraction(0)}
+
+
+def public_rows(public: Public, draft: Draft) -> Rows:
+    registered = draft.publics.setdefault(public, f"public_{len(draft.publics)}")
+    added: dict[str, str] = {}
+    columns: dict[str, Column] = {}
+    for place, (name, type) in enumerate(public.columns):
+        fresh = draft.names.new("c")
+        added[fresh] = f"CASE WHEN there_{place} THEN {read(f'value_{place}', type)} END"
+        columns[name] = column(fresh, type)
+    return Rows((Layer(added, source=registered),), columns)
+
+
+def arrays(public: Public, given: Publics) -> Arrays:
+    if public.name not in given:
+        raise EngineError("missing source", public.name)
+    rows = given[public.name].rows
+    found: dict[str, Any] = {"row": np.zeros(len(rows), dtype=np.bool_)}
+    for place, (_, type) in enumerate(public.columns):
+        values = [row[place] for row in rows]
+        found[f"there_{place}"] = np.array([value is not None for value in values], dtype=np.bool_)
+        some = _SOME.get(type.kind, 0)
+        found[f"value_{place}"] = array([some if value is None else value for value in values], type)
+    return found

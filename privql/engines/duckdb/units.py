@@ -1,0 +1,87 @@
+"""What the rows of a unit are made of together: groups, sets, multisets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from privql.engines.duckdb.aggregates import Aggregates
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.joins import same_unit
+from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column, is_name, one_zero
+from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.interface import EngineError
+from privql.kernel.scalars import BOOL, Field
+from privql.kernel.terms import Combine, Gather
+
+
+def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
+    emitter = ScalarEmitter(below.field)
+    layer = Aggregates(below, draft.names)
+    columns, keys = _grouped(layer, [(name, emitter.settled(value)) for name, value in term.keys])
+    made: dict[str, str] = {}
+    for name, feature in term.features:
+        sql, columns[name] = layer.feature(feature, emitter)
+        made[columns[name].spelled.sql] = sql
+    owner = below.owner.sql
+    kept = dict.fromkeys([owner, *keys])
+    partial = {key: key for key in kept} | {name: sql for sql, name in layer.aggregates.items()}
+    grouped = Layer(partial, f" GROUP BY {', '.join(kept)}", closed=True)
+    return replace(layer.rows().with_layers(grouped, Layer(made)), columns=columns)
+
+
+def distinct(below: Rows, draft: Draft) -> Rows:
+    return _each_once(below, [below.owner.sql], draft)
+
+
+def once(below: Rows, draft: Draft) -> Rows:
+    return replace(_each_once(below, [], draft), unit=None, rows_of=None, alone=False)
+
+
+def _each_once(below: Rows, owner: list[str], draft: Draft) -> Rows:
+    emitter = ScalarEmitter(below.field)
+    layer = Aggregates(below, draft.names)
+    values = [(name, emitter.settled(Field(name, each.spelled.type))) for name, each in below.columns.items()]
+    columns, keys = _grouped(layer, values)
+    kept = dict.fromkeys([*owner, *keys]) or [layer.column(Spelled("TRUE", BOOL)).sql]
+    grouped = Layer({key: key for key in kept}, f" GROUP BY {', '.join(kept)}", closed=True)
+    return replace(layer.rows().with_layers(grouped), columns=columns)
+
+
+def _grouped(layer: Aggregates, values: Iterable[tuple[str, Spelled]]) -> tuple[dict[str, Column], list[str]]:
+    """The columns to group by, and their names: never a constant, which would be taken for a place."""
+    columns: dict[str, Column] = {}
+    for name, value in values:
+        named = is_name(value.sql) and value.type.kind != "FLOAT"
+        spelled = layer.column(replace(one_zero(value), leaf=named))
+        columns[name] = column(spelled.sql, spelled.type, spelled.low, spelled.high)
+    return columns, [each.spelled.sql for each in columns.values()]
+
+
+def combine(left: Rows, right: Rows, term: Combine, draft: Draft) -> Rows:
+    unit = replace(left.owner, sql=draft.names.new("u"))
+    ours, theirs = same_unit(left, right)
+    added, beside = {unit.sql: ours}, {unit.sql: theirs}
+    columns: dict[str, Column] = {}
+    for name, one, other in term.columns:
+        mine, yours = _value(left, one), _value(right, other)
+        if mine.type != yours.type:
+            raise EngineError("unsupported")
+        if not (term.op == "UNION" and term.all):
+            mine, yours = one_zero(mine), one_zero(yours)
+        columns[name] = column(draft.names.new("c"), mine.type, min(mine.low, yours.low), max(mine.high, yours.high))
+        added[columns[name].spelled.sql], beside[columns[name].spelled.sql] = mine.sql, yours.sql
+    union = term.op == "UNION"
+
+    def tail(read: Collection[str]) -> str:
+        listed = ", ".join(f"{sql} AS {name}" for name, sql in beside.items() if not union or name in read) or "1"
+        every = " ALL" if term.all or union else ""
+        return f" {term.op}{every} SELECT {listed} FROM ({right.sql(listed)})"
+
+    layer = Layer(added, tail, closed=True, whole=not union)
+    made = replace(left.with_layers(layer), columns=columns, unit=unit, alone=False)
+    return distinct(made, draft) if union and not term.all else made
+
+
+def _value(side: Rows, name: str) -> Spelled:
+    return ScalarEmitter(side.field).settled(Field(name, side.columns[name].spelled.type))
