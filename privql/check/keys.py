@@ -6,15 +6,18 @@ from dataclasses import replace
 from itertools import product
 
 from privql.check.calls import aggregates_in, windows_in
+from privql.check.env import Env
 from privql.check.expressions import identifier, readable, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import Attribute
-from privql.check.typed import Place, Typed
-from privql.diagnostics import Span, refuse
+from privql.check.scope import Scope
+from privql.check.typed import Context, Place, Typed, const
+from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import finite
+from privql.functions.scalar.declare import converts
 from privql.kernel.scalars import Const, Field, Scalar, Value
 from privql.names import fold
 from privql.syntax import ast, unparse
@@ -104,8 +107,9 @@ def _add_key(value: Typed, name: str, collector: Collector) -> int:
 
 def _stated(value: Typed, stated: object, place: Place) -> Typed:
     """`KEYS ('a', 'b')`: these groups, whatever the domain."""
-    if not isinstance(stated, tuple):
-        raise not_yet("KEYS (SELECT …)", value.span, "list the keys: KEYS ('a', 'b')")
+    if isinstance(stated, ast.Query):
+        return _stated_by(value, stated, place)
+    assert isinstance(stated, tuple)
     members: list[Value] = []
     for expr in stated:
         member = coerce(typed(expr, place), value.type)
@@ -114,6 +118,38 @@ def _stated(value: Typed, stated: object, place: Place) -> Typed:
         else:
             raise refuse("PQL0308", "KEYS takes constants", expr.span, help=f"write {value.type} constants")
     return replace(value, domain=finite(members, None in members, value.domain.grid))
+
+
+def _stated_by(value: Typed, query: ast.Query, place: Place) -> Typed:
+    """`KEYS (SELECT …)`: the groups that a query over public tables lists."""
+    from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
+
+    env = place.context.env
+    try:
+        alone = Context(Env(env.catalog, public=env.public))
+        alone.payers.append([])
+        _, columns = checked(query, alone, Scope())
+        listed = env.public.query(query) if env.public is not None and not alone.blocks else None
+    except PrivQLError as error:
+        raise error if place.context.source is None else error.in_source(place.context.source) from None
+    if listed is None or len(columns) != 1:
+        raise refuse(
+            "PQL0308",
+            "KEYS (SELECT …) takes one column of public tables",
+            query.span,
+            why="the groups must be known before any private row is read",
+            help="select one column of a public table that can be read here, or list the keys: KEYS ('a', 'b')",
+        )
+    if not converts(columns[0].type, value.type):
+        raise refuse(
+            "PQL0301",
+            f"keys of {columns[0].type} for groups of {value.type}",
+            query.span,
+            help=f"cast in the query: `SELECT CAST({columns[0].name} AS {value.type})`",
+        )
+    cast = (coerce(const(one, columns[0].type, query.span), value.type).term for one in listed)
+    members = [one.value for one in cast if isinstance(one, Const)]
+    return replace(value, domain=finite(members, False, value.domain.grid))
 
 
 def every_key(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...], ...]:
