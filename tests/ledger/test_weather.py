@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from privql.ledger import Ledger, LedgerError, Permit, Replay
+from privql.ledger.schema import VERSION
 from tests.ledger.asking import ask, budget, ledger
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +107,7 @@ def test_makers_of_one_ledger_do_not_trip_over_each_other(tmp_path: Path, monkey
 def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     ledger(path=tmp_path / "l").close()
     connection = sqlite3.connect(tmp_path / "l")
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     connection.close()
     for enter in (Ledger.open, Ledger.create):
         with pytest.raises(LedgerError, match=r"newer PrivQL .* upgrade"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 
 from privql.functions.scalar import evaluate_term
+from privql.kernel.scalars import Value
 from privql.kernel.terms import (
     Balance,
     Combine,
@@ -15,6 +17,9 @@ from privql.kernel.terms import (
     Gather,
     Join,
     KeepRows,
+    Key,
+    Keys,
+    Listed,
     Lookup,
     Mark,
     Once,
@@ -32,12 +37,14 @@ from tests.reference.beside import combined, joined, meets, named, taking_part
 from tests.reference.order import called, grouped, hash_of, in_order
 from tests.reference.values import Holder, Owned, Publics, Row, Tables, different, equal, gathered, holds, in_steps
 
+Group = tuple[tuple[Value, ...], int]
+
 
 def run(sums: Sums, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[list[int]]:
     """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
     groups = {g: [0] * sums.width for g in itertools.product(*(key.members for key in sums.keys))}
     for _, row in rows(sums.input, tables, salt, publics or {}):
-        group = groups.get(tuple(evaluate_term(key.value, row) for key in sums.keys))
+        group = groups.get(tuple(member(key, row) for key in sums.keys))
         if group is not None:
             at = 0
             for contribution in sums.contributions:
@@ -45,6 +52,19 @@ def run(sums: Sums, tables: Tables, salt: bytes, publics: Publics | None = None)
                     group[at] += added
                     at += 1
     return list(groups.values())
+
+
+def member(key: Key | Listed, row: Row) -> Value | tuple[Value, ...]:
+    """Which of a key's members a row falls in."""
+    if isinstance(key, Listed):
+        return tuple(evaluate_term(value, row) for value in key.values)
+    return evaluate_term(key.value, row)
+
+
+def counted(keys: Keys, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[Group]:
+    """The groups there are, in the order of their values, NULL last; and how many rows each has."""
+    found = Counter(tuple(row[c] for c, _ in keys.columns) for _, row in rows(keys.input, tables, salt, publics or {}))
+    return sorted(found.items(), key=lambda group: [(value is None, value) for value in group[0]])
 
 
 def _contributed(contribution: Contribution, row: Row) -> Iterable[int]:
