@@ -16,6 +16,7 @@ from privql.check.items import Item, names
 from privql.check.named import private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
+    Aggregate,
     Attribute,
     Columns,
     Compute,
@@ -156,10 +157,19 @@ def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tup
 
 def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:
     """The release: below it private rows, above it the noisy groups."""
+    return released(rel, node, members_of(collector, context), tuple(collector.measured.values()), context)
+
+
+def members_of(collector: Collector, context: Context) -> tuple[GroupingKey, ...]:
+    return tuple(_members(key, context) for key in collector.keys)
+
+
+def released(
+    rel: Rel, node: ast.Select, keys: tuple[GroupingKey, ...], aggregates: tuple[Aggregate, ...], context: Context
+) -> Rel:
     tables = private_tables(rel, context)
     table = context.env.catalog.table(tables[0])
     assert table is not None and table.unit is not None
-    keys = tuple(_members(key, context) for key in collector.keys)
     listed = [key.members for key in keys if key.members is not None]
     groups = prod(map(len, listed))
     span = node.group[0].span.to(node.group[-1].span) if node.group else node.span
@@ -176,13 +186,13 @@ def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> R
         raise refuse(
             "PQL0404", "no group can exist", span, why="WHERE excludes every value of the key", help="correct WHERE"
         )
-    for aggregate in collector.measured.values():
+    for aggregate in aggregates:
         for term in (aggregate.argument, aggregate.where):
             if term is not None:
                 row_function(Typed(term, aggregate.domain, aggregate.span), context)
-    if not collector.measured:
+    if not aggregates:
         raise not_yet("groups of private rows without an aggregate", node.span, "add COUNT(*)")
-    return blocks(rel, tables, table.unit, keys, tuple(collector.measured.values()), node.span, context)
+    return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)
 
 
 def declared_rows(rel: Rel, context: Context) -> int | None:

@@ -79,7 +79,7 @@ def _fixed(value: Typed, node: ast.Call, descending: bool) -> Typed:
 
 def grouping(node: ast.Call, place: Place) -> Typed:
     collector = place.collector
-    if collector is None or not collector.grouped or collector.private:
+    if collector is None or not collector.grouped or (collector.private and not collector.rolled_up):
         raise refuse("PQL0305", "GROUPING() needs GROUPING SETS", node.span, help="leave it out")
     terms = [ex.typed(arg, collector.input).term for arg in node.args]
     indices = tuple(next((i for i, key in enumerate(collector.keys) if key.value.term == t), -1) for t in terms)

@@ -28,18 +28,15 @@ from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.functions.scalar.calendar import named
-from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
+from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, Field, ValueType
 from privql.names import fold
 from privql.syntax import ast, unparse
 
 _NOT_YET = {
-    "&": "bit operations",
-    "|": "bit operations",
-    "<<": "bit operations",
-    ">>": "bit operations",
     "->": "JSON access",
     "->>": "JSON access",
 }
+_MATCHES = frozenset({"~", "~*", "!~", "!~*"})
 
 
 def typed(node: ast.Expr, place: Place) -> Typed:
@@ -213,7 +210,7 @@ def _unary(node: ast.Unary, place: Place) -> Typed:
         case "+":
             return operand
         case "~":
-            raise not_yet("bit operations", node.span)
+            return apply("bits_not", [operand], node.span)
 
 
 def identifier(node: ast.Expr, place: Place) -> Typed | None:
@@ -242,8 +239,8 @@ def _binary(node: ast.Binary, place: Place) -> Typed:
         return same
     if node.op in _NOT_YET:
         raise not_yet(_NOT_YET[node.op], node.span)
-    if node.op not in OPERATORS:
-        raise not_yet(f"`{node.op}` (regular expressions)", node.span, "use LIKE")
+    if node.op in _MATCHES:
+        return _regular(node, place)
     left = typed(node.left, place)
     right = typed(node.right, place)
     op = OPERATORS[node.op]
@@ -287,15 +284,27 @@ def _like(node: ast.Like, place: Place) -> Typed:
     if node.escape is not None:
         parts.append(typed(node.escape, place))
     for part in parts[1:]:
-        if part.free or not part.constant:
-            raise refuse(
-                "PQL0308",
-                "a LIKE pattern must be constant",
-                part.span,
-                why="a pattern made of data has no fixed cost",
-                help="write the pattern as a string, or bind its parameter",
-            )
+        _fixed_pattern(part, "LIKE ")
     return _negated(apply("ilike" if node.insensitive else "like", parts, node.span), node.negated)
+
+
+def _fixed_pattern(part: Typed, kind: str = "") -> Typed:
+    if part.free or not part.constant:
+        raise refuse(
+            "PQL0308",
+            f"a {kind}pattern must be constant",
+            part.span,
+            why="a pattern made of data has no fixed cost",
+            help="write the pattern as a string, or bind its parameter",
+        )
+    return part
+
+
+def _regular(node: ast.Binary, place: Place) -> Typed:
+    parts = [typed(node.left, place), _fixed_pattern(typed(node.right, place))]
+    if node.op.endswith("*"):
+        parts.append(const("i", TEXT, node.span))
+    return _negated(apply("regexp_like", parts, node.span, node.op), node.op.startswith("!"))
 
 
 def _between(node: ast.Between, place: Place) -> Typed:

@@ -11,7 +11,7 @@ from privql.check.expressions import identifier, readable, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
-from privql.check.operations import coerce, not_yet
+from privql.check.operations import coerce
 from privql.check.relations import Attribute
 from privql.check.scope import Scope
 from privql.check.typed import Context, Place, Typed, const
@@ -32,8 +32,6 @@ def grouping_sets(node: ast.Select, collector: Collector) -> tuple[tuple[int, ..
 
 
 def _sets(grouping: ast.Grouping, node: ast.Select, collector: Collector) -> list[tuple[int, ...]]:
-    if not isinstance(grouping, ast.GroupKey) and collector.private:
-        raise not_yet("GROUPING SETS, CUBE and ROLLUP of private rows", grouping.span, "group by the keys themselves")
     match grouping:
         case ast.GroupKey(expr=expr, keys=keys):
             return [(_key(expr, keys, node, collector),)]

@@ -10,7 +10,7 @@ from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import Domain
-from privql.functions.scalar import evaluate, infer, resolve, signatures
+from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
 from privql.kernel.scalars import Apply, Const, Value, ValueType
 
 MOST_OPERATIONS = 4000
@@ -52,6 +52,9 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
         timed = misfit(op, args, span)
         if timed is not None:
             raise timed
+        wrong = objection(op, values)
+        if wrong is not None:
+            raise refuse("PQL0302", wrong, span, help="the page on functions says what it takes")
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         raise refuse(
@@ -135,6 +138,10 @@ OPERATORS = {
     "%": "mod",
     "^": "power",
     "||": "concat",
+    "&": "bits_and",
+    "|": "bits_or",
+    "<<": "shift_left",
+    ">>": "shift_right",
     "=": "eq",
     "<>": "ne",
     "<": "lt",

@@ -14,7 +14,7 @@ from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
 from privql.check.named import private
-from privql.check.operations import coerce, known_from
+from privql.check.operations import coerce, known_from, not_yet
 from privql.check.relations import (
     Attribute,
     Columns,
@@ -28,6 +28,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.check.rollup import rolled_up
 from privql.check.scope import Scope
 from privql.check.sources import sources
 from privql.check.subqueries import of_nothing, outer_ids, tie, tie_groups, untied
@@ -74,6 +75,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         sets = (tuple(range(len(collector.keys))),)
     if secret and tell_the_unit(collector):
         collector.gathered, collector.rows_per_unit = True, declared_rows(rel, context)
+    if collector.gathered and len(sets) > 1:
+        raise not_yet("GROUPING SETS with the unit among the keys", node.span, "group by the unit alone")
     finish_keys(collector, sets)
     above = replace(place, collector=collector, clause="SELECT")
     items = items_of(node, above, collector)
@@ -102,7 +105,11 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         made, columns = private_rows(node, tail, rel, items, order, context)
     else:
         if secret:
-            rel = cut(rel, node, collector, context)
+            rel = (
+                rolled_up(rel, node, collector, sets, context)
+                if collector.rolled_up
+                else cut(rel, node, collector, context)
+            )
         elif grouped:
             rel = Grouped(
                 rel,
