@@ -1,0 +1,289 @@
+"""GROUP BY what nobody listed: the groups are found first, in a step of its own, and then measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import privql.release as room
+from privql.diagnostics import PrivQLError
+from privql.finish.result import Release
+from privql.ledger import Ledger
+from privql.session import Session, apply, connect
+
+POLICY = """CREATE UNIT person;
+CREATE PRIVATE TABLE people (
+  id INT UNIT person KEY, job TEXT, sex TEXT IN ('f', 'm') NOT NULL, age INT BETWEEN 0 AND 100, born DATE,
+  paid DECIMAL(8,2), weight FLOAT, seen TIMESTAMP, well BOOL, note TEXT HIDDEN);
+CREATE PRIVATE TABLE visits (id INT UNIT person, ward TEXT, minutes INT BETWEEN 0 AND 60) AT MOST 4 ROWS PER UNIT;
+CREATE BUDGET b FOR UNIT person EPSILON 1000 DELTA 0.01;"""
+COUNT = "SELECT job, COUNT(*) AS n FROM people GROUP BY job"
+
+
+def people(count: int = 900) -> pd.DataFrame:
+    """Three jobs of 300, one of them NULL, and a king."""
+    jobs: list[str | None] = ["cook", "nurse", None]
+    return pd.DataFrame(
+        {
+            "id": range(count + 1),
+            "job": [*(jobs[at % 3] for at in range(count)), "king"],
+            "sex": [*("fm"[at % 2] for at in range(count)), "m"],
+            "age": [at % 100 for at in range(count + 1)],
+            "born": pd.to_datetime([f"2000-01-0{at % 2 + 1}" for at in range(count + 1)]),
+            "paid": [f"{at % 2}.50" for at in range(count + 1)],
+            "weight": [(-0.0, 0.0, 70.5)[at % 3] for at in range(count + 1)],
+            "seen": pd.to_datetime([f"2024-01-01 00:00:0{at % 2}.000001" for at in range(count + 1)]),
+            "well": [at % 2 == 0 for at in range(count + 1)],
+            "note": ["secret"] * (count + 1),
+        }
+    )
+
+
+def visits() -> pd.DataFrame:
+    rows = [(person, ward) for person in range(200) for ward in ("a", "b", "a", "c", "d", "e")]
+    return pd.DataFrame({"id": [r[0] for r in rows], "ward": [r[1] for r in rows], "minutes": 30})
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with connect(policy=POLICY, frames={"people": people(), "visits": visits()}, analyst="ada") as opened:
+        yield opened
+
+
+def spent(session: Session) -> tuple[Fraction, Fraction]:
+    (one,) = session.budget().budgets
+    return one.spent.epsilon, one.spent.delta
+
+
+def test_the_groups_that_many_are_in_are_found_and_counted(session: Session) -> None:
+    answer = session.run(f"{COUNT} SPEND EPSILON 90 DELTA 1e-9")
+    assert answer.rows == (("cook", 300), ("nurse", 300), (None, 300))
+    assert (answer.cost.epsilon, answer.cost.delta) == (90, Fraction(1, 10**9))
+    assert spent(session) == (90, Fraction(1, 10**9))
+    assert not session.run(f"{COUNT} SPEND EPSILON 90 DELTA 1e-9").cost
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("LENGTH(job)", [4, 5, None]),
+        ("born", [10957, 10958]),
+        ("paid", [Fraction(1, 2), Fraction(3, 2)]),
+        ("weight", [0.0, 70.5]),
+        ("seen", [1704067200000001, 1704067201000001]),
+        ("UPPER(job)", ["COOK", "NURSE", None]),
+        ("CASE WHEN well THEN job END", ["cook", "nurse", None]),
+    ],
+)
+def test_a_group_of_any_type_is_found(session: Session, key: str, values: list[Any]) -> None:
+    answer = session.run(f"SELECT {key} AS k, COUNT(*) AS n FROM people GROUP BY k SPEND EPSILON 90 DELTA 1e-9")
+    assert [repr(row[0]) for row in answer.rows] == list(map(repr, values))
+    assert abs(sum(row[1] for row in answer.rows) - 900) < 9
+
+
+def test_known_keys_beside_those_that_are_found(session: Session) -> None:
+    """Only what is not known is looked for; each of it then has all groups of what is."""
+    answer = session.run(
+        "SELECT sex, job, well, COUNT(*) AS n FROM people WHERE age < 50 OR job = 'cook'"
+        " GROUP BY sex, job, well SPEND EPSILON 200 DELTA 1e-9"
+    )
+    keys = [row[:3] for row in answer.rows]
+    assert keys == [(sex, job, well) for sex in "fm" for job in ("cook", "nurse", None) for well in (False, True, None)]
+    assert [row[3] for row in answer.rows if row[1] == "cook"] == [0, 150, 0, 150, 0, 0]
+
+
+def test_an_empty_answer_has_the_same_form(session: Session) -> None:
+    answer = session.run("SELECT job, COUNT(*) AS n FROM people WHERE age > 100 GROUP BY job SPEND EPSILON 9")
+    assert answer.rows == () and [column.name for column in answer.columns] == ["job", "n"]
+    assert list(answer.to_pandas().columns) == ["job", "n"]
+
+
+def test_a_unit_counts_once_in_a_group_and_in_as_many_groups_as_it_has_rows(session: Session) -> None:
+    query = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward{} SPEND EPSILON 400 DELTA 1e-6"
+    (found, _) = session.check(query.format("")).to_json()["measurements"]
+    assert (found["groups_per_unit"], found["l1"], found["mechanism"]) == ("4", "4", "truncated_geometric")
+    assert {row[0] for row in session.run(query.format("")).rows} == set("abcde")
+    fewer = session.check(query.format(" AT MOST 2 GROUPS PER UNIT")).to_json()["measurements"][0]
+    assert (fewer["groups_per_unit"], fewer["even"] <= found["even"]) == ("2", True)
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+@pytest.mark.parametrize(
+    ("budget", "clause", "delta"),
+    [
+        ("DELTA 1e-4", "SPEND EPSILON 1", Fraction(1, 10**6)),
+        ("DELTA 1e-4 DEFAULT DELTA 1e-5", "SPEND EPSILON 1", Fraction(1, 10**5)),
+        ("DELTA 1e-4 DEFAULT DELTA 1e-5", "SPEND EPSILON 1 DELTA 1e-9", Fraction(1, 10**9)),
+        ("DELTA 1e-4", "WITHIN 10", Fraction(1, 10**6)),
+        ("DELTA 1e-4 DEFAULT EPSILON 2", "SPEND DELTA 1e-7", Fraction(1, 10**7)),
+    ],
+)
+def test_where_delta_comes_from(budget: str, clause: str, delta: Fraction) -> None:
+    policy = POLICY.replace("DELTA 0.01", budget)
+    with connect(policy=policy, frames={"people": people(), "visits": visits()}) as opened:
+        check = opened.check(f"{COUNT} {clause}")
+        assert check.cost.delta == delta
+        looked, counted = check.to_json()["measurements"]
+        assert Fraction(looked["epsilon"]) == Fraction(counted["epsilon"]) == check.cost.epsilon / 2  # type: ignore[operator]
+        assert (looked["delta"], counted["delta"]) == (str(delta), "0")
+        assert opened.run(f"{COUNT} {clause}").cost.delta == delta
+
+
+@pytest.mark.parametrize("query", [f"{COUNT} SPEND EPSILON 1 DELTA 0", f"{COUNT} SPEND EPSILON 1"])
+def test_without_delta_groups_are_not_looked_for(query: str) -> None:
+    policy = POLICY.replace(" DELTA 0.01", "" if "DELTA" not in query else " DELTA 0.01")
+    with (
+        connect(policy=policy, frames={"people": people(), "visits": visits()}) as opened,
+        pytest.raises(PrivQLError, match="PQL0403"),
+    ):
+        opened.run(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("SELECT sex, COUNT(*) FROM people GROUP BY sex SPEND EPSILON 1 DELTA 1e-7", "PQL0408"),
+        ("SELECT sex, COUNT(*) FROM people GROUP BY sex AT MOST 2 GROUPS PER UNIT SPEND EPSILON 1", "PQL0408"),
+        (f"{COUNT} SPEND EPSILON 1 DELTA 1", "PQL0503"),
+        (f"{COUNT} SPEND EPSILON 1 DELTA 1e-40", "PQL0503"),
+        (f"{COUNT} SPEND EPSILON 0.0001 DELTA 1e-7", "PQL0503"),
+        (f"{COUNT} SPEND EPSILON 1 DELTA 0.02", "PQL0502"),
+        ("SELECT job, COUNT(* SPEND 0.5) AS n FROM people GROUP BY job", "PQL0501"),
+        ("SELECT note, COUNT(*) FROM people GROUP BY note SPEND EPSILON 1", "PQL0406"),
+        ("SELECT id, COUNT(*) FROM people GROUP BY id SPEND EPSILON 1", "PQL04"),
+    ],
+)
+def test_what_is_refused_before_anything_is_spent(session: Session, query: str, code: str) -> None:
+    with pytest.raises(PrivQLError, match=code):
+        session.run(query)
+    assert spent(session) == (0, 0)
+
+
+def test_delta_runs_out(session: Session) -> None:
+    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.006")
+    with pytest.raises(PrivQLError, match=r"PQL0502[^$]*δ = 0\.004"):
+        session.run(f"{COUNT} SPEND EPSILON 2 DELTA 0.006")
+    assert spent(session) == (1, Fraction(6, 1000))
+    over = session.check_text(f"{COUNT} SPEND EPSILON 2 DELTA 0.003; {COUNT} SPEND EPSILON 3 DELTA 0.003")
+    assert [d.code for d in over.diagnostics] == ["PQL0502"]
+    assert "δ = 0.006" in str(over.diagnostics[0])
+
+
+def test_explain_and_the_certificate_tell_of_the_search(session: Session) -> None:
+    told = session.explain(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6")
+    assert (
+        "they are looked for" in told and "truncated geometric" in told and told.endswith("total: ε = 2, δ = 0.000001")
+    )
+    certificate = session.run(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6").certificate
+    assert [one["mechanism"] for one in certificate["measurements"]] == ["truncated_geometric", "discrete_laplace"]
+
+
+def test_a_price_with_a_parameter(session: Session) -> None:
+    check = session.check(f"{COUNT} SPEND EPSILON $e DELTA 1e-6")
+    assert check.ok and str(check.cost.epsilon) == "$e"
+    assert session.run(f"{COUNT} SPEND EPSILON $e DELTA 1e-6", e=90).rows[0] == ("cook", 300)
+
+
+# ---------------------------------------------------------------- several steps, one charge
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    people().to_parquet(tmp_path / "people.parquet")
+    visits().to_parquet(tmp_path / "visits.parquet")
+    text = POLICY.replace("HIDDEN);", "HIDDEN) FROM 'people.parquet';")
+    (tmp_path / "p.sql").write_text(text.replace("ROWS PER UNIT;", "ROWS PER UNIT FROM 'visits.parquet';"))
+    apply(tmp_path / "p.sql", tmp_path / "l.db")
+    return tmp_path / "l.db"
+
+
+QUERY = f"{COUNT} SPEND EPSILON 1 DELTA 1e-6"
+
+
+def killed_at(point: str, where: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Run, and die after the groups were found and kept; which draws were made."""
+    draws: list[str] = []
+
+    def drawn(name: str, honest: Any, *given: Any) -> object:
+        if name == point:
+            raise Killed
+        draws.append(name)
+        return honest(*given)
+
+    with monkeypatch.context() as patch:
+        for name in ("_selected", "_noisy"):
+            patch.setattr(room, name, partial(drawn, name, getattr(room, name)))
+        with connect(where, analyst="ada") as opened:
+            try:
+                answer: Release | None = opened.run(QUERY)
+            except Killed:
+                answer = None
+    assert (answer is None) is (point != "")
+    return draws
+
+
+def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert killed_at("_noisy", ledger, monkeypatch) == ["_selected"]
+    with Ledger.open(ledger) as opened:
+        (entry,) = opened.history()
+        assert entry.state == "reserved" and opened.spent("person").delta == Fraction(1, 10**6)
+    assert killed_at("_noisy", ledger, monkeypatch) == []
+    assert killed_at("", ledger, monkeypatch) == ["_noisy"]
+    with connect(ledger, analyst="ada") as opened:
+        assert not opened.run(QUERY).cost  # the answer is there, and costs nothing
+        assert spent(opened) == (1, Fraction(1, 10**6))
+    with Ledger.open(ledger) as opened:
+        assert opened.verify() == ()
+
+
+def test_groups_that_were_found_stay_found(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second attempt would find others: it does not look."""
+    killed_at("_noisy", ledger, monkeypatch)
+    monkeypatch.setattr(room, "kept", lambda units, keep: [False] * len(units))
+    with connect(ledger, analyst="ada") as opened:
+        assert [row[0] for row in opened.run(QUERY).rows] == ["cook", "nurse", None]
+
+
+def test_what_a_step_would_spend_beyond_the_charge_is_not_measured(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan that takes the same step again and again, each within the charge, is stopped by the sum of them."""
+    from privql.pipeline import run as flow
+
+    measured: list[int] = []
+    honest = flow.release
+
+    def twice(permit: Any, step: int, wanted: Any, *given: Any) -> Any:
+        measured.append(step)
+        honest(permit, 2 * step, wanted, *given)
+        return honest(permit, 2 * step + 1, wanted, *given)
+
+    monkeypatch.setattr(flow, "release", twice)
+    with pytest.raises(room.Unpaid):
+        session.run(QUERY)
+    assert measured == [0, 1] or measured == [0]
+
+
+# ---------------------------------------------------------------- a block that reads another's answer
+
+
+def test_private_rows_beside_an_answer_of_the_same_statement(session: Session) -> None:
+    answer = session.run(
+        "WITH wards AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward SPEND EPSILON 400 DELTA 1e-6)"
+        " SELECT COUNT(*) AS rows_there FROM visits v JOIN wards w ON v.ward = w.ward WHERE w.n > 1 SPEND EPSILON 300"
+    )
+    ((counted,),) = answer.rows
+    assert 700 <= counted <= 900  # 200 persons with four rows each
+    assert spent(session) == (700, Fraction(1, 10**6))
