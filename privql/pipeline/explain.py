@@ -30,11 +30,18 @@ def explain(check: StatementCheck) -> str:
 
 
 def _block(plan: BlockPlan) -> list[str]:
-    block, stable = plan.block, plan.lowered.stable
+    block, most = plan.block, plan.lowered.rows
     neighbours = "one changed" if block.unit.change_one else "one more or fewer"
-    rows = "1 row" if stable.rows == 1 else f"at most {stable.rows} rows"
+    rows = "1 row" if most == 1 else f"at most {most} rows"
     unit = block.unit.name
     out = [f"measure {', '.join(block.tables)}: protects each {unit} ({neighbours}), {rows} per {unit}"]
+    match plan.lowered.bounding:
+        case "totals":
+            out.append(f"  bounding: the totals of each {unit} are clamped to those of {rows}")
+        case "rows":
+            out.append(f"  bounding: of each {unit} {rows} are kept, by a keyed hash")
+        case "none":
+            pass
     for key in block.keys:
         if key.members is None:
             out.append(f"  group by {key.name}: {key.unknown}, so they are looked for")

@@ -33,10 +33,11 @@ from privql.check.relations import (
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
-from privql.kernel.terms import Combine, Contribution, Join, Key, Listed, Mark, Order, Public
+from privql.kernel.terms import Combine, Contribution, Join, KeepRows, Key, Listed, Mark, Order, Public
 from privql.plan.declared import scanned
 from privql.plan.fanout import most_alike
 from privql.plan.features import gathered
+from privql.plan.totals import of_units
 from privql.plan.windows import read_by, windowed
 
 _TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOOL)
@@ -50,6 +51,8 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 class Lowered:
     stable: Stable
     keys: tuple[Key | Listed, ...]
+    contributions: tuple[Contribution, ...]  # what a row of `stable` adds
+    rows: int | None  # how many of a unit's rows count, if any number is
     publics: tuple[PublicRows, ...]  # what the engine is handed by name: a relation, and its columns
     unlisted: tuple[tuple[str, Scalar], ...] = ()  # keys whose values nobody listed
 
@@ -57,6 +60,13 @@ class Lowered:
         """The same over the groups that were found."""
         keys = (replace(key, members=tuple(found)) if isinstance(key, Listed) else key for key in self.keys)
         return replace(self, keys=tuple(keys))
+
+    @property
+    def bounding(self) -> Literal["none", "totals", "rows"]:
+        """How each unit's part is bounded: not at all, its totals are clamped, or its rows are cut."""
+        if self.rows != 1 and self.stable.rows == 1:
+            return "totals"
+        return "rows" if isinstance(self.stable.term, KeepRows) else "none"
 
     @property
     def grouped(self) -> bool:
@@ -84,15 +94,25 @@ def lower(
         # as many rows as there would be, had each table been cut to its declared rows at once
         declared = _Lowering(block, env, query, cut=True).relation(rel, frozenset(needed)).rows
         limits += [] if declared is None else [declared]
-    if limits and (stable.rows is None or stable.rows > min(limits)):
-        # last of all, so that rows which a filter drops do not use up a unit's share
-        stable = rules.keep_rows(stable, min(limits))
+    rows = min([*limits, *([] if stable.rows is None else [stable.rows])], default=None)
+    if rows is not None and rows != stable.rows:
+        totals = None if block.keys or isinstance(block.rel, Once) else of_units(stable, contributions, rows)
+        if totals is not None:
+            stable, contributions = totals
+        else:  # last of all, so that rows which a filter drops do not use up a unit's share
+            stable = rules.keep_rows(stable, rows)
     if isinstance(block.rel, Once):
         stable = rules.once(stable)
-    return _grouped(stable, block, tuple(made.publics))
+    return _grouped(stable, block, contributions, rows, tuple(made.publics))
 
 
-def _grouped(stable: Stable, block: Block, publics: tuple[PublicRows, ...]) -> Lowered:
+def _grouped(
+    stable: Stable,
+    block: Block,
+    contributions: tuple[Contribution, ...],
+    rows: int | None,
+    publics: tuple[PublicRows, ...],
+) -> Lowered:
     """Where some keys are not listed, these stand together in the place of the first, and hold any one group so far."""
     unlisted = tuple((key.id, key.value) for key in block.keys if key.members is None)
     keys: list[Key | Listed] = []
@@ -101,7 +121,7 @@ def _grouped(stable: Stable, block: Block, publics: tuple[PublicRows, ...]) -> L
             keys.append(Key(key.value, key.members))
         elif key.id == unlisted[0][0]:
             keys.append(Listed(tuple(value for _, value in unlisted), ((None,) * len(unlisted),)))
-    return Lowered(stable, tuple(keys), publics, unlisted)
+    return Lowered(stable, tuple(keys), contributions, rows, publics, unlisted)
 
 
 def _reads(contribution: Contribution) -> frozenset[str]:

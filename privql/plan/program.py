@@ -16,7 +16,7 @@ from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.tails import halfwidth
-from privql.kernel.terms import Balance, Contribution, Listed, Tally, Unit
+from privql.kernel.terms import Balance, Contribution, Tally, Unit
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, PublicRows, lower
@@ -156,9 +156,8 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
     for block in query.blocks:
         contributions = tuple(contribution(aggregate) for aggregate in block.aggregates)
         lowered[block.index] = lower(block, contributions, limits.get(block.index), env, query)
-        wanted[block.index] = [
-            _wanted(*pair, block, lowered[block.index]) for pair in zip(block.aggregates, contributions, strict=True)
-        ]
+        made = zip(block.aggregates, contributions, lowered[block.index].contributions, strict=True)
+        wanted[block.index] = [_wanted(*one, block, lowered[block.index]) for one in made]
     spent: dict[int, list[Amount]] = {}
     looked: dict[int, Selection] = {}
     for clause, indices in clauses:
@@ -206,7 +205,8 @@ def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
     return None if clause.rows is None else most_of(clause.rows, "ROWS", clause.span, env)
 
 
-def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Lowered) -> Wanted:
+def _wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, block: Block, lowered: Lowered) -> Wanted:
+    """`made`: of one row; `measured`: of what the kernel takes, a unit's total perhaps."""
     rows = lowered.stable.rows
     if rows is None:
         raise refuse(
@@ -216,7 +216,7 @@ def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Low
             why="sensitivity: one row's reach x rows per unit = ∞",
             help="end the query with `AT MOST 10 ROWS PER UNIT`, or ask the owner to declare it",
         )
-    moved = measure.sensitivity(block.unit, rows, lowered.grouped, made)
+    moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
     grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
     return Wanted(aggregate, made, moved, grid)
 
@@ -224,7 +224,7 @@ def _wanted(aggregate: Aggregate, made: Contribution, block: Block, lowered: Low
 def _block(
     block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amount], selection: Selection | None
 ) -> BlockPlan:
-    rows = lowered.stable.rows
+    rows = lowered.rows
     assert rows is not None
     measurements = tuple(
         Measurement(one.aggregate, block.index, block.unit, rows, one.contribution, one.sensitivity, one.grid, epsilon)
@@ -236,7 +236,7 @@ def _block(
         measured = measure.laplace(
             lowered.stable,
             lowered.keys,
-            tuple(one.contribution for one in wanted),
+            lowered.contributions,
             tuple(s for s in scales if s is not None),
         )
         planned = sum((epsilon.constant for epsilon in spent), Fraction(0))

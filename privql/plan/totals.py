@@ -1,0 +1,37 @@
+"""Per-unit totals: where nothing is grouped, what a unit adds is bounded after it is added up, not row by row.
+
+Cutting a unit to k rows throws away what the others say, and must order rows by a hash. Its total clamped to what k
+rows can come to has the same sensitivity, keeps every unit that stays within it as it is, and is a plain GROUP BY.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.kernel import rules
+from privql.kernel.rules import STEP_LIMIT, Stable
+from privql.kernel.scalars import INT, Field
+from privql.kernel.terms import Balance, Contribution, Feature, Steps, Tally, Total
+
+Totals = tuple[Stable, tuple[Contribution, ...]]
+
+
+def of_units(stable: Stable, contributions: tuple[Contribution, ...], rows: int) -> Totals | None:
+    """One row a unit, and what it contributes; None where a mean needs its rows one by one."""
+    features: list[tuple[str, Feature]] = []
+    made: list[Contribution] = []
+    for at, one in enumerate(contributions):
+        name = f"total{at}"
+        match one:
+            case Tally():
+                features.append((name, one))
+                low, high = 0, rows
+            case Total(steps=steps):
+                features.append((name, one))
+                low, high = min(rows * steps.low, 0), max(rows * steps.high, 0)
+            case Balance():
+                return None
+        if not -STEP_LIMIT <= low <= high <= STEP_LIMIT:
+            return None
+        made.append(Total(Steps(Field(name, INT), Fraction(1), low, high)))
+    return rules.gather(stable, (), tuple(features)), tuple(made)
