@@ -156,6 +156,8 @@ def _constants(op: str, place: int) -> list[Value]:
         return [(1, 0, 0), (7, 0, 0), (1200, 0, 0), (0, 1, 0), (0, 14, 0), (0, 0, 5_400_000_000), (0, 400_000, 1)]
     if op == "time_bucket":
         return [0, LAST_DATE, -719_162]
+    if op in _TEXTS:
+        return list(_TEXTS[op][place - 1])
     if op == "round":
         return [0, 1, 2, -1, -2, 5, 22, -22, -19]
     if op in ("like", "ilike"):
@@ -163,8 +165,20 @@ def _constants(op: str, place: int) -> list[Value]:
     return [" ", "ab", "x", "", "é"]
 
 
+_PATTERNS = ("(b|an)+?(.)", r"\bST?|[^x]$|^é", r"^ *([+-]?\d+)(\.\d{1,3})?")
+_TEXTS: dict[str, tuple[tuple[Value, ...], ...]] = {
+    "regexp_like": (_PATTERNS, ("i",)),
+    "regexp_extract": (_PATTERNS, (1, 2)),
+    "regexp_substr": (_PATTERNS,),
+    "regexp_replace": (_PATTERNS, (r"[\0\\]", "", r"\1\&"), ("", "g", "ig")),
+    "translate": (("abc", "aab", "é\\x'", ""), ("12", "éb😀x", "")),
+}
+
+
 def _arities(op: str) -> tuple[int, ...]:
-    return {"case": (3, 5), "make_timestamp": (6,)}.get(op, (1, 2, 3))
+    return {"case": (3, 5), "make_timestamp": (6,), "width_bucket": (4,), "regexp_replace": (3, 4), "pi": (0,)}.get(
+        op, (1, 2, 3)
+    )
 
 
 def calls(seed: int = 1) -> list[Call]:
@@ -196,12 +210,18 @@ def _type_choices(op: str, arity: int) -> list[tuple[ValueType, ...]]:
         return [
             *alike,
             (TEXT, INT, INT),
+            (TEXT, TEXT, INT),
+            (TEXT, INT, TEXT),
             (BOOL, INT, INT),
             (BOOL, TEXT, TEXT),
             (INT, PRICE, FLOAT),
             (PRICE, WIDE, INT),
             (DATE, TIMESTAMP, DATE),
             *((first, time, time) for first in (TEXT, INTERVAL) for time in (DATE, TIMESTAMP)),
+        ]
+    if arity == 4:
+        return [(TEXT, TEXT, TEXT, TEXT)] + [
+            (type, type, type, INT) for type in (INT, FLOAT, PRICE, NARROW, decimal(31, 10), decimal(31, 30))
         ]
     if arity == 6:
         return [(INT, INT, INT, INT, INT, last) for last in (INT, PRICE)]
@@ -215,6 +235,9 @@ def _fixed_choices(op: str, types: tuple[ValueType, ...], random: Random) -> lis
         return [{p: v} for p in places for v in HOSTILE["INTERVAL"]] or [{}]
     if not places:
         return [{}]
+    if op == "width_bucket":
+        ends = [[some_value(types[0], random) for _ in range(2)] for _ in range(6)]
+        return [{1: low, 2: high, 3: random.choice((1, 3, 10, 1000, 10**6))} for low, high in ends]
     if op == "clamp":
         if len(types) != 3 or len(set(types)) != 1 or types[0].kind in ("TEXT", "BOOL"):
             return []

@@ -43,6 +43,10 @@ def nullif(call: Call) -> str:
     return call.let(call.args, lambda x, y: f"CASE WHEN {x} = {y} THEN NULL ELSE {x} END")
 
 
+def _counting(test: str) -> Spelling:
+    return lambda call: "(" + " + ".join(f"CAST({arg} {test} AS BIGINT)" for arg in call.args) + ")"
+
+
 SPELLINGS: dict[str, Spelling] = {
     "eq": _infix("="),
     "ne": _infix("<>"),
@@ -62,6 +66,8 @@ SPELLINGS: dict[str, Spelling] = {
     "if": case,
     "coalesce": function("coalesce"),
     "nullif": nullif,
+    "num_nulls": _counting("IS NULL"),
+    "num_nonnulls": _counting("IS NOT NULL"),
     "greatest": function("greatest"),
     "least": function("least"),
     "clamp": clamp,

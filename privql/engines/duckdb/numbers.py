@@ -7,7 +7,10 @@ overflows at 18 digits, so one factor is widened; and beyond 38 digits it throws
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, type_name
+import math
+
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal, type_name
+from privql.functions.scalar.angles import DEGREES, RADIANS
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.scalars import FLOAT, INT
 
@@ -162,6 +165,13 @@ def _library(function: str) -> Spelling:
     return lambda call: _quantised(call, f"{function}({', '.join(arg.sql for arg in call.args)})")
 
 
+def logarithm(call: Call) -> Spelled:
+    def body(base: Spelled, x: Spelled) -> str:
+        return f"CASE WHEN {base} > 0 AND {x} > 0 THEN ln({x}) / ln({base}) END"
+
+    return _quantised(call, call.let(call.args, body))
+
+
 def decimal_to_double(arg: Spelled) -> str:
     """Correctly rounded: one division of two doubles that are exact, or else through the text of the number."""
     if arg.type.precision <= 15:
@@ -189,4 +199,10 @@ SPELLINGS: dict[str, Spelling] = {
     "log10": _library("log10"),
     "log2": _library("log2"),
     "power": _library("pow"),
+    "log": logarithm,
+    **{name: _library(name) for name in ("cbrt", "sin", "cos", "tan", "asin", "acos", "atan")},
+    "atan2": lambda call: _quantised(call, f"atan2({call.args[0]} + DOUBLE '0.0', {call.args[1]} + DOUBLE '0.0')"),
+    "pi": lambda call: literal(math.pi, FLOAT),
+    "degrees": lambda call: _double(f"({call.args[0]} * {literal(DEGREES, FLOAT)})"),
+    "radians": lambda call: _double(f"({call.args[0]} * {literal(RADIANS, FLOAT)})"),
 }

@@ -5,7 +5,7 @@ The meaning is the Python one there; the conformance kit compares the two over h
 
 from __future__ import annotations
 
-from privql.engines.duckdb import casts, choices, moments, numbers, texts, times
+from privql.engines.duckdb import building, casts, choices, moments, numbers, regular, texts, times, whole
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 
 _OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
@@ -22,7 +22,10 @@ def _by_type(of_numbers: Spelling, of_times: Spelling) -> Spelling:
 SPELLINGS: dict[str, Spelling] = {
     **numbers.SPELLINGS,
     **choices.SPELLINGS,
+    **whole.SPELLINGS,
     **texts.SPELLINGS,
+    **building.SPELLINGS,
+    **regular.SPELLINGS,
     **times.SPELLINGS,
     **moments.SPELLINGS,
     **casts.SPELLINGS,

@@ -11,14 +11,14 @@ from privql.functions.scalar.matching import like as meaning_of_like
 from privql.functions.scalar.text import LONGEST, ascii_lower
 
 _FAR = 2**31  # a position beyond every text
-_ABC, _XYZ = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'"
+ABC, XYZ = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'"
 
 
 def lowered(arg: Spelled | str) -> str:
-    return f"translate({arg}, {_ABC}, {_XYZ})"
+    return f"translate({arg}, {ABC}, {XYZ})"
 
 
-def _near(position: str, least: int) -> str:
+def near(position: str, least: int) -> str:
     """A whole number brought to where DuckDB takes it as a position. NULL stays NULL."""
     return f"CASE WHEN {position} < {least} THEN {least} WHEN {position} > {_FAR} THEN {_FAR} ELSE {position} END"
 
@@ -42,18 +42,18 @@ def replace(call: Call) -> str:
 
 def substring(call: Call) -> str:
     if len(call.args) == 2:
-        return call.let(call.args, lambda x, start: f"substring({x}, {_near(start.sql, 1)})")
+        return call.let(call.args, lambda x, start: f"substring({x}, {near(start.sql, 1)})")
 
     def body(x: Spelled, start: Spelled, length: Spelled) -> str:
         end = f"(CAST({start} AS HUGEINT) + {length})"
-        size = f"CAST(({_near(end, 1)}) - ({_near(start.sql, 1)}) AS BIGINT)"
-        return f"CASE WHEN {length} >= 0 THEN substring({x}, {_near(start.sql, 1)}, {size}) END"
+        size = f"CAST(({near(end, 1)}) - ({near(start.sql, 1)}) AS BIGINT)"
+        return f"CASE WHEN {length} >= 0 THEN substring({x}, {near(start.sql, 1)}, {size}) END"
 
     return call.let(call.args, body)
 
 
 def _side(name: str) -> Spelling:
-    return lambda call: call.let(call.args, lambda x, n: f"{name}({x}, {_near(n.sql, -_FAR)})")
+    return lambda call: call.let(call.args, lambda x, n: f"{name}({x}, {near(n.sql, -_FAR)})")
 
 
 def _trim(name: str) -> Spelling:
@@ -84,7 +84,7 @@ def _matches(subject: str, call: Call, fold: bool = False) -> str:
 
 SPELLINGS: dict[str, Spelling] = {
     "lower": lambda call: lowered(call.args[0]),
-    "upper": lambda call: f"translate({call.args[0]}, {_XYZ}, {_ABC})",
+    "upper": lambda call: f"translate({call.args[0]}, {XYZ}, {ABC})",
     "length": function("length"),
     "concat": concat,
     "replace": replace,
@@ -97,6 +97,7 @@ SPELLINGS: dict[str, Spelling] = {
     "reverse": lambda call: f"array_to_string(list_reverse(string_split({call.args[0]}, '')), '')",
     "like": like,
     "ilike": ilike,
+    "strpos": function("instr"),
     "position": lambda call: f"instr({call.args[1]}, {call.args[0]})",
     "starts_with": function("starts_with"),
     "ends_with": function("ends_with"),

@@ -217,7 +217,7 @@ FUNCTIONS = (
         example("1.5 / 2", Fraction(3, 2), 2, gives=0.75),
     ),
     ScalarFunction(
-        "int_div", (), "operator", ("INT, INT -> INT",), _whole_division, _int_divided, ranges.int_divided,
+        "int_div", ("DIV",), "function", ("INT, INT -> INT",), _whole_division, _int_divided, ranges.int_divided,
         "`x // y`, truncated toward zero. NULL if y is 0.",
         example("-7 // 2", -7, 2, gives=-3),
     ),

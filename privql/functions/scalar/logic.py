@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from privql.domains import Domain, union_of
+from privql.domains import Domain, grid_of, interval, union_of
 from privql.functions.scalar.comparison import MANY, may_equal
 from privql.functions.scalar.declare import (
     Constants,
     DomainRule,
+    Meaning,
     Resolved,
     ScalarFunction,
     Types,
@@ -20,7 +22,7 @@ from privql.functions.scalar.declare import (
     padded,
     plain,
 )
-from privql.kernel.scalars import BOOL, Value, ValueType
+from privql.kernel.scalars import BOOL, INT, NULL, TEXT, Value, ValueType
 
 
 def _flags(op: str, arity: range) -> Typing:
@@ -71,6 +73,19 @@ def _unless_equal(types: Types, result: ValueType, values: tuple[Any, ...]) -> V
     return None if other is not None and value == other else value
 
 
+def _of_any_types(op: str) -> Typing:
+    def typing(types: Types, constants: Constants) -> Resolved | None:
+        if not types or any(type.kind == "INTERVAL" for type in types):
+            return None
+        return Resolved(op, tuple(TEXT if type == NULL else type for type in types), INT)
+
+    return typing
+
+
+def _counted(counts: Callable[[Value], bool]) -> Meaning:
+    return lambda types, result, values: sum(map(counts, values))
+
+
 # ---- domains
 
 
@@ -119,6 +134,16 @@ def _unless_equal_domain(types: Types, result: ValueType, args: tuple[Domain, ..
     return value.with_null(value.nullable or may_equal(value, other))
 
 
+def _null_count(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    least, most = (sum(map(test, args)) for test in (lambda a: a.empty, lambda a: a.nullable))
+    return interval(least, most, False, grid_of(result))
+
+
+def _value_count(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    least, most = (sum(map(test, args)) for test in (lambda a: not a.nullable, lambda a: not a.empty))
+    return interval(least, most, False, grid_of(result))
+
+
 FUNCTIONS = (
     ScalarFunction(
         "and", (), "operator", ("BOOL, … -> BOOL",), _flags("and", MANY), _all, _connected(False),
@@ -146,7 +171,7 @@ FUNCTIONS = (
         example("IF(2 < 3, 'a', 'b')", True, "a", "b", gives="a"), strict=False, lists=False,
     ),
     ScalarFunction(
-        "coalesce", ("COALESCE", "IFNULL"), "function", ("T, … -> T",), alike("coalesce", MANY), _first,
+        "coalesce", ("COALESCE", "IFNULL", "NVL"), "function", ("T, … -> T",), alike("coalesce", MANY), _first,
         _first_domain,
         "The first argument that is not NULL.",
         example("COALESCE(NULL, 2)", None, 2, gives=2), strict=False, lists=False,
@@ -156,5 +181,17 @@ FUNCTIONS = (
         _unless_equal_domain,
         "NULL if both are equal, else the first.",
         example("NULLIF(0, 0)", 0, 0, gives=None), strict=False,
+    ),
+    ScalarFunction(
+        "num_nulls", ("NUM_NULLS",), "function", ("T, U, … -> INT",), _of_any_types("num_nulls"),
+        _counted(lambda value: value is None), _null_count,
+        "How many arguments are NULL.",
+        example("NUM_NULLS(1, NULL, 'a')", 1, None, "a", gives=1), strict=False,
+    ),
+    ScalarFunction(
+        "num_nonnulls", ("NUM_NONNULLS",), "function", ("T, U, … -> INT",), _of_any_types("num_nonnulls"),
+        _counted(lambda value: value is not None), _value_count,
+        "How many arguments are not NULL.",
+        example("NUM_NONNULLS(1, NULL, 'a')", 1, None, "a", gives=2), strict=False,
     ),
 )  # fmt: skip

@@ -115,6 +115,12 @@ FUNCTIONS = (
         example("POSITION('na' IN 'banana')", "na", "banana", gives=3),
     ),
     ScalarFunction(
+        "strpos", ("STRPOS", "INSTR"), "function", ("TEXT, TEXT -> INT",), fixed("strpos", ((TEXT, TEXT), INT)),
+        plain(lambda text, needle: text.find(needle) + 1), not_negative,
+        "`STRPOS(x, needle)` is `POSITION(needle IN x)`.",
+        example("STRPOS('banana', 'na')", "banana", "na", gives=3),
+    ),
+    ScalarFunction(
         "starts_with", ("STARTS_WITH",), "function", ("TEXT, TEXT -> BOOL",), _two_texts("starts_with"),
         plain(str.startswith), anything,
         "Whether x begins with the second text.",

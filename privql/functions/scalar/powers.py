@@ -15,14 +15,24 @@ from fractions import Fraction
 
 from privql.domains import Domain, whole
 from privql.domains.arithmetic import INF, Bound, Span, fitted, nearest, span
-from privql.functions.scalar.declare import DomainRule, Meaning, ScalarFunction, Types, example, fixed, plain
+from privql.functions.scalar.declare import (
+    Constants,
+    DomainRule,
+    Meaning,
+    Resolved,
+    ScalarFunction,
+    Types,
+    example,
+    fixed,
+    plain,
+)
 from privql.functions.scalar.numbers import quantised
 from privql.kernel.scalars import FLOAT, Value, ValueType
 
 _FOUR_UNITS = 2.0**-50
 
 
-def _library(function: Callable[..., float]) -> Meaning:
+def library(function: Callable[..., float]) -> Meaning:
     """A function of the mathematical library: quantised, NULL outside its definition and range."""
 
     def meaning(*values: float) -> Value:
@@ -38,7 +48,7 @@ def _root(value: float) -> float | None:
     return math.sqrt(value) if value >= 0 else None
 
 
-def _enclosed(function: Callable[..., float], *arguments: Bound) -> Span:
+def enclosed(function: Callable[..., float], *arguments: Bound) -> Span:
     """The least and the greatest that engines may find there; beyond the greatest FLOAT, an infinity."""
     try:
         exact = function(*(float(a) for a in arguments))
@@ -60,23 +70,23 @@ def _increasing(function: Callable[[float], float], least: float) -> DomainRule:
     """An increasing function that is defined above `least`, where it falls without bound unless that is -∞."""
 
     def rule(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-        low, high = _nearest_ends(args[0])
+        low, high = nearest_ends(args[0])
         if high <= least:
             return whole(result, True)
-        lowest = _enclosed(function, low)[0] if low > least or least == -INF else -INF
-        inferred = fitted(result, (lowest, _enclosed(function, high)[1]), None, function is math.exp)
+        lowest = enclosed(function, low)[0] if low > least or least == -INF else -INF
+        inferred = fitted(result, (lowest, enclosed(function, high)[1]), None, function is math.exp)
         return inferred.with_null(inferred.nullable or low <= least != -INF)
 
     return rule
 
 
-def _nearest_ends(domain: Domain) -> Span:
+def nearest_ends(domain: Domain) -> Span:
     low, high = span(domain)
     return nearest(low), nearest(high)
 
 
 def _root_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    low, high = _nearest_ends(args[0])
+    low, high = nearest_ends(args[0])
     if high < 0:
         return whole(result, True)
     ends = (math.sqrt(max(low, 0)), math.sqrt(high))
@@ -84,16 +94,39 @@ def _root_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Do
     return fitted(result, (exact[0], exact[1]), None).with_null(low < 0)
 
 
+def _logarithm(types: Types, constants: Constants) -> Resolved | None:
+    return fixed("log10" if len(types) == 1 else "log", ((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT))(types, constants)
+
+
+def _log(base: float, value: float) -> float | None:
+    if base <= 0 or base == 1 or value <= 0:
+        return None
+    return quantised(math.log(value) / math.log(base))
+
+
+def _log_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    (base, top), (low, high) = nearest_ends(args[0]), nearest_ends(args[1])
+    if base != top or base <= 0 or base == 1 or high <= 0:
+        return whole(result, True)
+
+    def log(value: float) -> float:
+        return math.log(value) / math.log(base)
+
+    beyond = -INF if base > 1 else INF
+    ends = [*(enclosed(log, low) if low > 0 else [beyond]), *enclosed(log, high)]
+    return fitted(result, (min(ends), max(ends)), None).with_null(low <= 0)
+
+
 def _power_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    base, exponent = _nearest_ends(args[0]), _nearest_ends(args[1])
+    base, exponent = nearest_ends(args[0]), nearest_ends(args[1])
     if base[0] > 0 or (base[0] == 0 and exponent[0] >= 0):
         # Monotone in each argument alone, so extreme at corners.
-        corners = [_enclosed(math.pow, x, y) for x in base for y in exponent]
+        corners = [enclosed(math.pow, x, y) for x in base for y in exponent]
         return fitted(result, (min(c[0] for c in corners), max(c[1] for c in corners)), None, overflow=True)
     power = exponent[0]
     if power != exponent[1] or power <= 0 or isinstance(power, float) or Fraction(power).denominator != 1:
         return whole(result, True)
-    at_low, at_high = (_enclosed(math.pow, max(end, -end), power) for end in base)
+    at_low, at_high = (enclosed(math.pow, max(end, -end), power) for end in base)
     if power % 2 == 1:
         most = -at_high[0] if base[1] < 0 else at_high[1]
         return fitted(result, (-at_low[1] if base[0] < 0 else at_low[0], most), None, overflow=True)
@@ -111,31 +144,44 @@ FUNCTIONS = (
         example("SQRT(16)", 16.0, gives=4.0),
     ),
     ScalarFunction(
-        "exp", ("EXP",), "function", _ONE, fixed("exp", ((FLOAT,), FLOAT)), _library(math.exp),
+        "cbrt", ("CBRT",), "function", _ONE, fixed("cbrt", ((FLOAT,), FLOAT)), library(math.cbrt),
+        _increasing(math.cbrt, -INF),
+        "The cube root, of a negative number too." + _BITS,
+        example("CBRT(-27)", -27.0, gives=-3.0),
+    ),
+    ScalarFunction(
+        "exp", ("EXP",), "function", _ONE, fixed("exp", ((FLOAT,), FLOAT)), library(math.exp),
         _increasing(math.exp, -INF),
         "e to the power x." + _BITS + " NULL where it is too large for a FLOAT.",
         example("EXP(0)", 0.0, gives=1.0),
     ),
     ScalarFunction(
-        "ln", ("LN",), "function", _ONE, fixed("ln", ((FLOAT,), FLOAT)), _library(math.log), _increasing(math.log, 0.0),
+        "ln", ("LN",), "function", _ONE, fixed("ln", ((FLOAT,), FLOAT)), library(math.log), _increasing(math.log, 0.0),
         "The natural logarithm." + _BITS + " NULL for 0 and below.",
         example("LN(1)", 1.0, gives=0.0),
     ),
     ScalarFunction(
-        "log10", ("LOG", "LOG10"), "function", _ONE, fixed("log10", ((FLOAT,), FLOAT)), _library(math.log10),
+        "log", ("LOG",), "function", ("FLOAT -> FLOAT (as `LOG10`)", "FLOAT, FLOAT -> FLOAT"), _logarithm,
+        plain(_log), _log_range,
+        "`LOG(x)` is `LOG10(x)`; `LOG(b, x)` is the logarithm of x to base b, LN(x) / LN(b) before they"
+        " are rounded." + _BITS + " NULL for x or b of 0 and below, and for b = 1.",
+        example("LOG(2, 8)", 2.0, 8.0, gives=3.0),
+    ),
+    ScalarFunction(
+        "log10", ("LOG10",), "function", _ONE, fixed("log10", ((FLOAT,), FLOAT)), library(math.log10),
         _increasing(math.log10, 0.0),
         "The logarithm to base 10." + _BITS + " NULL for 0 and below.",
         example("LOG10(1000)", 1000.0, gives=3.0),
     ),
     ScalarFunction(
-        "log2", ("LOG2",), "function", _ONE, fixed("log2", ((FLOAT,), FLOAT)), _library(math.log2),
+        "log2", ("LOG2",), "function", _ONE, fixed("log2", ((FLOAT,), FLOAT)), library(math.log2),
         _increasing(math.log2, 0.0),
         "The logarithm to base 2." + _BITS + " NULL for 0 and below.",
         example("LOG2(8)", 8.0, gives=3.0),
     ),
     ScalarFunction(
         "power", ("POWER", "POW"), "function", ("FLOAT, FLOAT -> FLOAT",), fixed("power", ((FLOAT, FLOAT), FLOAT)),
-        _library(math.pow), _power_range,
+        library(math.pow), _power_range,
         "x to the power y." + _BITS + " NULL where it is not real (a negative x, y not whole), not finite (0 to a"
         " negative power) or too large. 0 to the power 0 is 1.",
         example("POWER(2, 10)", 2.0, 10.0, gives=1024.0),

@@ -9,8 +9,11 @@ from typing import assert_never
 
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import (
+    angles,
     arithmetic,
+    bits,
     buckets,
+    building,
     casts,
     comparison,
     dates,
@@ -19,8 +22,10 @@ from privql.functions.scalar import (
     matching,
     moments,
     powers,
+    regular,
     rounding,
     text,
+    whole,
 )
 from privql.functions.scalar.declare import LISTED, Constants, Resolved, ScalarFunction, Types, canonical
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType
@@ -29,10 +34,15 @@ _ALL: tuple[ScalarFunction, ...] = (
     *arithmetic.FUNCTIONS,
     *rounding.FUNCTIONS,
     *powers.FUNCTIONS,
+    *angles.FUNCTIONS,
+    *whole.FUNCTIONS,
+    *bits.FUNCTIONS,
     *comparison.FUNCTIONS,
     *logic.FUNCTIONS,
     *text.FUNCTIONS,
+    *building.FUNCTIONS,
     *matching.FUNCTIONS,
+    *regular.FUNCTIONS,
     *dates.FUNCTIONS,
     *differences.FUNCTIONS,
     *moments.FUNCTIONS,
@@ -67,6 +77,12 @@ def given(name: str) -> tuple[int, str] | None:
         if called == name.upper():
             return place, value
     return None
+
+
+def objection(op: str, constants: Constants) -> str | None:
+    """What is wrong with constant arguments of the right types; None if nothing, or if no one says."""
+    objects = _BY_OP[op].objection
+    return None if objects is None else objects(constants)
 
 
 def signatures(op: str) -> str:

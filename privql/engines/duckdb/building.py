@@ -1,0 +1,102 @@
+"""Spellings of functions that make text of text. What DuckDB would throw for never reaches it."""
+
+from __future__ import annotations
+
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, text
+from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
+from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
+from privql.functions.scalar.text import LONGEST
+
+
+_WORD = r"0-9A-Za-z\x80-\x{10ffff}"
+
+
+def join(call: Call) -> str:
+    def body(*parts: Spelled) -> str:
+        length = " + ".join(f"coalesce(length({part}), 0)" for part in parts)
+        return f"CASE WHEN {length} <= {LONGEST} THEN concat({', '.join(map(str, parts))}) END"
+
+    return call.let(call.args, body)
+
+
+def join_with(call: Call) -> str:
+    def body(separator: Spelled, *parts: Spelled) -> str:
+        each = [f"coalesce(length({part}) + length({separator}), 0)" for part in parts]
+        none = " AND ".join(f"{part} IS NULL" for part in parts)  # then no separator is too many
+        fits = f"{' + '.join(each)} - CASE WHEN {none} THEN 0 ELSE length({separator}) END <= {LONGEST}"
+        return f"CASE WHEN {fits} THEN concat_ws({separator}, {', '.join(map(str, parts))}) END"
+
+    return call.let(call.args, body)
+
+
+def repeat(call: Call) -> str:
+    def body(x: Spelled, n: Spelled) -> str:
+        fits = f"CASE WHEN CAST(length({x}) AS HUGEINT) * {n} <= {LONGEST} THEN {x} END"
+        times = f"CASE WHEN {n} < 0 OR {x} = '' THEN 0 WHEN {n} > {LONGEST} THEN {LONGEST} ELSE {n} END"
+        return f"repeat({fits}, {times})"
+
+    return call.let(call.args, body)
+
+
+def _padded(name: str) -> Spelling:
+    def spelling(call: Call) -> str:
+        fill = call.args[2:] or (Spelled("' '", call.result, leaf=True, value=" "),)
+
+        def body(x: Spelled, n: Spelled, fill: Spelled) -> str:
+            length = f"CASE WHEN {n} < 0 THEN 0 WHEN {n} <= {LONGEST} THEN CAST({n} AS INTEGER) END"
+            some = f"CASE WHEN {fill} = '' THEN ' ' ELSE {fill} END"
+            return f"CASE WHEN {fill} = '' THEN left({x}, {length}) ELSE {name}({x}, {length}, {some}) END"
+
+        return call.let((*call.args[:2], *fill), body)
+
+    return spelling
+
+
+def split_part(call: Call) -> str:
+    def body(x: Spelled, separator: Spelled, n: Spelled) -> str:
+        undivided = f"CASE WHEN {n} IN (-1, 1) THEN {x} ELSE left({x}, 0) END"
+        part = f"split_part({x}, {separator}, {near(n.sql, -LONGEST * LONGEST)})"
+        return f"CASE WHEN {n} <> 0 THEN CASE WHEN {separator} = '' THEN {undivided} ELSE {part} END END"
+
+    return call.let(call.args, body)
+
+
+def initcap(call: Call) -> str:
+    """Words and what is between them, each with its first character in upper case."""
+    part = f"__{next(call.names)}"
+    cased = f"translate(left({part}, 1), {XYZ}, {ABC}) || {lowered(f'substring({part}, 2)')}"
+    parts = f"regexp_extract_all({call.args[0]}, '[{_WORD}]+|[^{_WORD}]+')"
+    return f"array_to_string(list_transform({parts}, lambda {part}: {cased}), '')"
+
+
+def translate(call: Call) -> str:
+    old, new = call.args[1].value, call.args[2].value
+    if not isinstance(old, str) or not isinstance(new, str):
+        return "CAST(NULL AS VARCHAR)"
+    table = translation(old, new)
+    kept = {character: made for character, made in table.items() if made}
+    gone = [character for character, made in table.items() if not made]  # those without a counterpart stand last
+    return f"translate({call.args[0]}, {text(''.join([*kept, *gone]))}, {text(''.join(kept.values()))})"
+
+
+def character(call: Call) -> str:
+    def body(n: Spelled) -> str:
+        known = f"{n} BETWEEN 1 AND {HALVES.start - 1} OR {n} BETWEEN {HALVES.stop} AND {LAST_CHARACTER}"
+        return f"chr(CASE WHEN {known} THEN CAST({n} AS INTEGER) END)"
+
+    return call.let(call.args, body)
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "join": join,
+    "join_with": join_with,
+    "repeat": repeat,
+    "lpad": _padded("lpad"),
+    "rpad": _padded("rpad"),
+    "split_part": split_part,
+    "initcap": initcap,
+    "translate": translate,
+    "ascii": lambda call: f"CAST(ascii({call.args[0]}) AS BIGINT)",
+    "chr": character,
+    "octet_length": function("strlen"),
+}

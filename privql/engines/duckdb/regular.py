@@ -1,0 +1,104 @@
+"""Spellings of regular expressions: the pattern as it was understood, written so that nothing is left to a default.
+
+Each set of characters is written by its code points, `.` among them, and no flags are set: which case, which blanks and
+whether a line's end is a character are all in the sets. `$` would be the same as `\\z` here; it is written so anyway.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text, type_name
+from privql.functions.scalar.patterns import LAST, Choice, Group, NoPattern, One, Part, Place, Ranges, Repeat, Row
+from privql.functions.scalar.patterns import pattern as understood
+from privql.functions.scalar.regular import folds, replacement
+from privql.functions.scalar.text import LONGEST
+from privql.kernel.scalars import Value
+
+_PLACES = {"start": r"\A", "end": r"\z", "boundary": r"\b"}
+
+
+def written(part: Part) -> str:
+    """A part of a pattern in the engine's own syntax."""
+    match part:
+        case One(ranges=ranges):
+            return _characters(ranges)
+        case Place(kind=kind):
+            return _PLACES[kind]
+        case Row(parts=parts):
+            return "".join(written(each) if not isinstance(each, Choice) else f"(?:{written(each)})" for each in parts)
+        case Choice(options=options):
+            return "|".join(map(written, options))
+        case Group(part=inner):
+            return f"({written(inner)})"
+        case Repeat(part=inner, least=least, most=most, lazy=lazy):
+            count = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+            return f"(?:{written(inner)}){count}{'?' if lazy else ''}"
+        case _:
+            assert_never(part)
+
+
+def _characters(ranges: Ranges) -> str:
+    if ranges == ((0, LAST),):
+        return "(?s:.)"
+    (low, high), *more = ranges
+    if low == high and not more:
+        return _character(low)
+    return "[" + "".join(f"{_character(low)}-{_character(high)}" for low, high in ranges) + "]"
+
+
+def _character(point: int) -> str:
+    character = chr(point)
+    return character if character.isascii() and character.isalnum() else f"\\x{{{point:x}}}"
+
+
+def _pattern(given: Value, flags: Value) -> str | None:
+    """The pattern as a literal; None where it is none, which only a NULL is once the checker has seen it."""
+    if not isinstance(given, str) or not isinstance(flags, str):
+        return None
+    try:
+        return text(written(understood(given, folds(flags)).part))
+    except NoPattern:
+        return None
+
+
+def _unknown(call: Call) -> str:
+    return f"CAST(NULL AS {type_name(call.result)})"
+
+
+def like(call: Call) -> str:
+    pattern = _pattern(call.args[1].value, call.args[2].value if len(call.args) == 3 else "")
+    return _unknown(call) if pattern is None else f"regexp_matches({call.args[0]}, {pattern})"
+
+
+def extract(call: Call) -> str:
+    pattern = _pattern(call.args[1].value, "")
+    group = call.args[2].value if len(call.args) == 3 else 0
+    if pattern is None or not isinstance(group, int):
+        return _unknown(call)
+
+    def body(x: Spelled) -> str:
+        return f"CASE WHEN regexp_matches({x}, {pattern}) THEN regexp_extract({x}, {pattern}, {group}) END"
+
+    return call.let(call.args[:1], body)
+
+
+def replace(call: Call) -> str:
+    flags = call.args[3].value if len(call.args) == 4 else ""
+    pattern, new = _pattern(call.args[1].value, flags), call.args[2].value
+    if pattern is None or not isinstance(new, str) or not isinstance(flags, str):
+        return _unknown(call)
+    parts = replacement(new)
+    if parts is None:
+        return _unknown(call)
+    made = text("".join(f"\\{part}" if isinstance(part, int) else part.replace("\\", "\\\\") for part in parts))
+    every = ", 'g'" if "g" in flags else ""
+    most = LONGEST // (len(new) + 1) - 1
+
+    def body(x: Spelled) -> str:
+        return f"regexp_replace(CASE WHEN length({x}) <= {most} THEN {x} END, {pattern}, {made}{every})"
+
+    return call.let(call.args[:1], body)
+
+
+SPELLINGS: dict[str, Spelling] = {"regexp_like": like, "regexp_extract": extract, "regexp_replace": replace}
