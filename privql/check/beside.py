@@ -26,6 +26,7 @@ from privql.check.relations import (
     Once,
     PrivateScan,
     PublicScan,
+    Recursive,
     Rel,
     ReleasedScan,
     Rows,
@@ -33,6 +34,7 @@ from privql.check.relations import (
     Sorted,
     Where,
     Windowed,
+    Working,
 )
 from privql.check.typed import Context
 from privql.diagnostics import PrivQLError, Span, refuse
@@ -49,6 +51,8 @@ def produced(rel: Rel) -> dict[str, ValueType]:
         case Shared(columns=shared):
             return {id: type for id, _, type in shared}
         case Measured(columns=columns) | Rows(columns=columns) | Combined(columns=columns):
+            return dict(columns)
+        case Working(columns=columns) | Recursive(columns=columns):
             return dict(columns)
         case Compute(columns=computed):
             return {id: term.type for id, term in computed}

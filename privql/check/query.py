@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from privql.check import bigquery, constants
+from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.beside import one_unit
 from privql.check.cut import no_unit, tells_the_unit
@@ -40,6 +40,7 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
     """A whole statement's query: what stays private in it has no way out."""
     context.payers.append([])
     rel, columns = query(node, context, Scope())
+    recursion.alone(context)
     unpaid = context.payers.pop()
     if unpaid:
         context.clauses.append((None, tuple(unpaid)))
@@ -101,13 +102,15 @@ def _private_output(node: ast.Query) -> Exception:
 
 
 def _ctes(node: ast.Query, context: Context, outer: Scope) -> dict[str, Bound]:
-    if node.recursive:
-        raise not_yet("WITH RECURSIVE", node.span)
     known: dict[str, Bound] = {}
     for cte in node.ctes:
         if fold(cte.name) in known:
             raise refuse("PQL0205", f"two queries named `{cte.name}`", cte.span, help="rename one")
-        rel, columns = query(cte.query, context, Scope(parent=outer, ctes=dict(known)))
+        around = Scope(parent=outer, ctes=dict(known))
+        if node.recursive and recursion.recurs(cte):
+            known[fold(cte.name)] = bind(*recursion.recursive(cte, context, around), context)
+            continue
+        rel, columns = query(cte.query, context, around)
         known[fold(cte.name)] = bind(rel, relabel(columns, cte.columns, cte.span, context), context)
     return known
 

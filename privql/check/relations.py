@@ -219,6 +219,27 @@ class Combined:
 
 
 @frozen
+class Working:
+    """Within a recursion: the rows that the step before has added."""
+
+    name: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+@frozen
+class Recursive:
+    """WITH RECURSIVE: the rows of `left`, then those that `right` makes of the rows before, until it makes none."""
+
+    name: str
+    all: bool
+    left: Rel
+    left_columns: tuple[str, ...]
+    right: Rel  # over one `Working` of this name
+    right_columns: tuple[str, ...]
+    columns: tuple[tuple[str, ValueType], ...]  # as the `Working` has them
+
+
+@frozen
 class Sorted:
     input: Rel
     keys: tuple[SortKey, ...]
@@ -243,6 +264,8 @@ Rel = (
     | Distinct
     | Once
     | Combined
+    | Working
+    | Recursive
     | Sorted
 )
 

@@ -23,6 +23,7 @@ from privql.check.relations import (
     Rows,
 )
 from privql.check.scope import Bound, InSight, Scope, unknown_name
+from privql.check.table_functions import table_function
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import held
@@ -57,12 +58,19 @@ def _relation(node: ast.Relation, context: Context, outer: Scope, left: Scope | 
             rel, columns = query(node.query, context, around)
             return rel, _in_sight(node.alias or "", columns, node, context, outer)
         case ast.TableFunction():
-            raise not_yet(f"`{node.name}` as a table", node.span, "write VALUES, or a public table")
+            rel, columns = table_function(node, context, outer)
+            return rel, _in_sight(node.alias or node.name, columns, node, context, outer)
         case ast.Join():
             return _joined(node, context, outer, left)
 
 
-def _in_sight(alias: str, columns: Columns, node: ast.TableRef | ast.Derived, context: Context, outer: Scope) -> Scope:
+def _in_sight(
+    alias: str,
+    columns: Columns,
+    node: ast.TableRef | ast.Derived | ast.TableFunction,
+    context: Context,
+    outer: Scope,
+) -> Scope:
     return Scope((InSight(alias, relabel(columns, node.columns, node.span, context)),), parent=outer)
 
 

@@ -77,6 +77,7 @@ class Context:
     manners: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # those that only say how
     correlations: list[Correlation] = field(default_factory=list)  # of the queries in expressions now open
     public_columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # table, column
+    recursions: list[Span] = field(default_factory=list)  # where a named query reads itself
     _next: int = 0
 
     def fresh(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     Cells = Any  # whoever only checks queries does without numpy
 
-ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "failed"]
+ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "endless", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ _MESSAGES: Mapping[ErrorKind, str] = {
     "missing column": "the data of table `{table}` has no column `{column}`",
     "unreadable source": "the data of table `{table}` cannot be read",
     "unsupported": "the engine has no exact way to compute this query",
+    "endless": "a recursion has more than 100000 rows",
     "failed": "the engine could not complete the query",
 }
 

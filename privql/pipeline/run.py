@@ -168,4 +168,12 @@ def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
                 help="ask the owner; a charge already made stands, and the same query resumes it",
             )
         )
+    if problem.kind == "endless":
+        return refuse(
+            "PQL0601",
+            str(problem),
+            span,
+            why="each step of WITH RECURSIVE adds the rows of the next, until one adds none",
+            help="end it by a condition, `… FROM steps WHERE depth < 10`, or write UNION, which drops rows seen before",
+        )
     return refuse("PQL0602", str(problem), span, help="ask the owner where the data is; nothing was spent")

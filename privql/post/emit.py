@@ -27,6 +27,7 @@ from privql.check.relations import (
     Once,
     PrivateScan,
     PublicScan,
+    Recursive,
     Rel,
     ReleasedScan,
     Rows,
@@ -35,12 +36,14 @@ from privql.check.relations import (
     Subquery,
     Where,
     Windowed,
+    Working,
 )
 from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.interface import EngineError
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.post.groups import Level, grouped, windowed
 from privql.post.pieces import ROW, Emitted, ascending, last, sort_key
+from privql.post.recursion import recursive, working
 
 Spelled = Callable[[Scalar, Callable[[Field], str]], str]
 
@@ -181,6 +184,14 @@ class _Emitter:
                 )
             case Combined():
                 return self._combined(rel, ordered)
+            case Working():
+                return working(rel, ordered)
+            case Recursive():
+                with self.apart() as correlated:
+                    repeated = recursive(self, rel, ordered)
+                    if correlated():
+                        raise EngineError("unsupported")
+                    return repeated
             case Sorted():
                 return self._sorted(rel, ordered)
             case PrivateScan() | Gathered() | Once():
@@ -212,11 +223,9 @@ class _Emitter:
 
     def _rows(self, ids: Sequence[str], rows: Sequence[tuple[Scalar, ...]]) -> Emitted:
         row = self.fresh()
-        selects = []
-        for at, values in enumerate(rows):
-            listed = [f"{self.value(value)} AS {quoted(id)}" for id, value in zip(ids, values, strict=True)]
-            selects.append(f"SELECT {', '.join([*listed, f'{at} AS {row}'])}")
-        return Emitted(" UNION ALL ".join(selects), tuple(ids), (row,))
+        listed = (f"({', '.join([*map(self.value, values), str(at)])})" for at, values in enumerate(rows))
+        columns = ", ".join([*map(quoted, ids), row])
+        return Emitted(f"SELECT * FROM (VALUES {', '.join(listed)}) AS listed({columns})", tuple(ids), (row,))
 
     def _shared(self, rel: Shared, ordered: bool) -> Emitted:
         pairs = [(here, quoted(there)) for here, there, _ in rel.columns]

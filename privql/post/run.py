@@ -18,6 +18,7 @@ from privql.finish.table import Table
 from privql.kernel.scalars import Field, Scalar, Value, ValueType
 from privql.post.emit import Leaf, Leaves, emit
 from privql.post.public import connected, public_leaf
+from privql.post.recursion import ENDLESS
 from privql.post.straight import straight
 from privql.post.values import exact, load, read
 
@@ -145,6 +146,9 @@ class PostProcessor:
         except EngineError:
             self.close()
             raise
+        except duckdb.Error as problem:
+            self.close()
+            raise EngineError("endless" if ENDLESS in str(problem) else "failed") from None
         except Exception:  # the engine's own, or of a file that is not what its name says
             self.close()
             raise EngineError("failed") from None

@@ -50,6 +50,13 @@ SAME = [
         f"WITH c AS (SELECT SUM(1) n FROM visits) {FORM} (epsilon = 2) COUNT(*) - (SELECT n FROM c) FROM patients",
         "WITH c AS (SELECT SUM(1) n FROM visits) SELECT COUNT(*) - (SELECT n FROM c) FROM patients SPEND EPSILON 2",
     ),
+    (
+        f"{FORM} (epsilon = 1) COUNT(*) FROM patients p JOIN"
+        " (SELECT region, COUNT(*) AS n FROM patients GROUP BY region SPEND EPSILON 2) c ON p.region = c.region",
+        "SELECT COUNT(*) FROM patients p JOIN"
+        " (SELECT region, COUNT(*) AS n FROM patients GROUP BY region SPEND EPSILON 2) c ON p.region = c.region"
+        " AT MOST 1 ROWS PER UNIT SPEND EPSILON 1",
+    ),
 ]
 
 PER_GROUP = [

@@ -29,6 +29,7 @@ _SHUT: Mapping[str, object] = {
     "allow_community_extensions": False,
     "python_enable_replacements": False,
     "enable_external_access": False,
+    "enable_progress_bar": False,  # it would be written between the lines of an answer
     "lock_configuration": True,
 }
 
