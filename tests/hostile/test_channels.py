@@ -21,7 +21,7 @@ from privql.diagnostics import PrivQLError
 from privql.engines.interface import EngineError
 from privql.finish.cells import finish_block
 from privql.finish.result import Release
-from privql.pipeline import run as room
+from privql.pipeline import steps as room
 from privql.session import Session, apply, connect
 from tests.hostile.clinic import observed
 
