@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -40,7 +41,7 @@ from privql.kernel.terms import (
     Unit,
 )
 from tests.engines.values import Columns, Row, column, connect, load
-from tests.functions.pools import NARROW, PRICE, WIDE, calls, some_value
+from tests.functions.pools import NARROW, PRICE, WIDE, Call, calls, some_value
 from tests.reference import types
 
 COLUMNS: Columns = (
@@ -48,7 +49,7 @@ COLUMNS: Columns = (
     ("s", TEXT), ("t", TEXT), ("dt", DATE), ("ts", TIMESTAMP), ("u", INT), ("v", TEXT),
 )  # fmt: skip
 SMALL = {"INT": (0, 1, 2, 3, -4), "TEXT": ("a", "b", "é", ""), "FLOAT": (0.5, -1.25, 3.0)}
-CALLS = defaultdict(list)
+CALLS: defaultdict[ValueType, list[Call]] = defaultdict(list)
 for _call in calls():
     CALLS[_call.resolved.result].append(_call)
 
@@ -79,16 +80,18 @@ def write(rows: list[Row], path: Path) -> None:
 class Terms:
     """Draws terms."""
 
+    calls: Mapping[ValueType, list[Call]] = CALLS
+
     def __init__(self, random: Random) -> None:
         self.random = random
 
     def scalar(self, type: ValueType, columns: dict[str, ValueType], depth: int) -> Scalar:
         fields = [Field(c, t) for c, t in columns.items() if t == type]
-        if depth <= 0 or self.random.random() < 0.2 or type not in CALLS:
+        if depth <= 0 or self.random.random() < 0.2 or type not in self.calls:
             if fields and self.random.random() < 0.85:
                 return self.random.choice(fields)
             return self._cast(type, columns) or Const(self.value(type), type)
-        call = self.random.choice(CALLS[type])
+        call = self.random.choice(self.calls[type])
         args: list[Scalar] = []
         for place, wanted in enumerate(call.resolved.arg_types):
             if place in call.fixed or wanted == INTERVAL:
@@ -101,6 +104,8 @@ class Terms:
         return None if self.random.random() < 0.1 else some_value(type, self.random)
 
     def _cast(self, type: ValueType, columns: dict[str, ValueType]) -> Scalar | None:
+        if not columns:
+            return None
         source, of = self.random.choice(list(columns.items()))
         cast = resolve_cast(of, type)
         return Apply("cast", (Field(source, of),), type) if cast is not None and of != type else None

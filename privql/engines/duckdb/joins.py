@@ -26,7 +26,7 @@ def join(left: Rows, right: Rows, term: Join, draft: Draft) -> Rows:
         added = {unit.sql: f"coalesce({left.unit}, {right.unit})"}
     kind = "" if term.kind == "INNER" else f"{term.kind} "
     joined = left.with_layers(Layer(added, _beside(right, kind, condition)))
-    return replace(joined, columns=columns, unit=unit, alone=left.alone and right.alone)
+    return replace(joined, columns=columns, unit=unit, alone=left.alone and right.alone and not outer_left)
 
 
 def lookup(left: Rows, public: Rows, term: Lookup, draft: Draft) -> Rows:

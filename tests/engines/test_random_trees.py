@@ -1,0 +1,75 @@
+"""DuckDB against the reference where rows of a unit meet: in any order of rows, on any threads, optimized or not."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from privql.engines.duckdb import DuckDBEngine
+from privql.engines.interface import EngineError, Source
+from privql.kernel.scalars import Value, ValueType
+from tests import reference
+from tests.engines.conformance import SALT
+from tests.engines.randoms import write
+from tests.engines.trees import Trees, tables
+
+SEEDS = range(3000) if os.environ.get("PRIVQL_SOAK") else range(4)
+_MOST = 4000  # rows, that the reference takes a while for
+
+
+@dataclass(frozen=True)
+class Given:
+    columns: tuple[tuple[str, ValueType], ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+def engines(folder: Path, data: dict[str, list[dict[str, Value]]], random: Random) -> list[DuckDBEngine]:
+    """Each is given the same rows in an order of its own."""
+    made = []
+    for place, (threads, optimizer) in enumerate(((1, True), (2, True), (2, False))):
+        sources = {}
+        for table, rows in data.items():
+            path = folder / f"{table}{place}.parquet"
+            write(random.sample(rows, len(rows)), path)
+            sources[table] = Source((str(path),))
+        made.append(DuckDBEngine(sources, threads=threads, optimizer=optimizer))
+    return made
+
+
+def disagreement(seed: int, folder: Path, terms: int, counts: dict[str, int] | None = None) -> str | None:
+    random = Random(seed)
+    data = tables(random, 24)
+    opened = engines(folder, data, random)
+    try:
+        for _ in range(terms):
+            trees = Trees(random, random.choice((None, "u", "u", "v")))
+            relation = trees.once(trees.tree(random.choice((1, 1, 2, 2, 3, 4))))
+            rows = reference.rows(relation, data, SALT, trees.publics)
+            if len(rows) > _MOST:
+                continue
+            sums = trees.sums_of(relation, [dict(row) for _, row in rows])
+            wanted = reference.run(sums, data, SALT, trees.publics)
+            publics = {name: Given((), rows) for name, rows in trees.publics.items()}
+            for place, engine in enumerate(opened):
+                try:
+                    found = engine.run(sums, SALT, publics).tolist()
+                except EngineError as error:
+                    if error.kind == "unsupported":
+                        break
+                    return f"seed {seed}, engine {place}: {error}: {sums}"
+                if found != wanted:
+                    return f"seed {seed}, engine {place}: {found} instead of {wanted}: {sums}"
+        return None
+    finally:
+        for engine in opened:
+            engine.close()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_engine_computes_what_the_reference_says(seed: int, tmp_path: Path) -> None:
+    found = disagreement(seed, tmp_path, 40)
+    assert found is None, found
