@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from privql.check.typed import Typed
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.functions.scalar.calendar import CLOCK, DATE_FIELDS, DATE_UNITS
+from privql.functions.scalar.formats import CODES, PATTERNS
 
 _TIMES = ("DATE", "TIMESTAMP")
 
@@ -34,6 +35,16 @@ def misfit(op: str, args: Sequence[Typed], span: Span) -> PrivQLError | None:
                 f"`{op.upper()}` takes a date first, and what it is moved by",
                 span,
                 help="write `d + INTERVAL '1 month'`; between two dates lie `DATESUB('month', a, b)` whole months",
+            )
+        case (("strftime" | "to_char"), ["DATE" | "TIMESTAMP", "TEXT"]):
+            return _no_format(args[1], CODES if op == "strftime" else PATTERNS)
+        case (("strptime" | "to_timestamp" | "to_date"), ["TEXT", "TEXT"]):
+            return refuse(
+                "PQL0308",
+                f"dates are not read in the format `{args[1].text}`",
+                args[1].span,
+                why="it says the year in four digits, and goes down from it without a gap",
+                help=f"write `'{'%d.%m.%Y' if op == 'strptime' else 'DD.MM.YYYY'}'`, for one",
             )
         case "time_bucket", ["INTERVAL", *rest] if set(rest) <= {*_TIMES, "NULL"}:
             return refuse(
@@ -65,6 +76,15 @@ def _no_unit(args: Sequence[Typed], span: Span) -> PrivQLError:
         f"`{args[0].text}` is no unit of time",
         span,
         help=f"write one of {', '.join((*DATE_UNITS, *CLOCK))}",
+    )
+
+
+def _no_format(format: Typed, known: Sequence[str]) -> PrivQLError:
+    return refuse(
+        "PQL0308",
+        f"dates are not written in the format `{format.text}`",
+        format.span,
+        help=f"make it of {' '.join(known)}",
     )
 
 

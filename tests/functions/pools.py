@@ -152,6 +152,10 @@ def _constants(op: str, place: int) -> list[Value]:
         return [*DATE_FIELDS, *CLOCK]
     if op in ("date_trunc", "date_diff", "whole_units"):
         return [*DATE_UNITS, *CLOCK]
+    if op in ("strftime", "strptime"):
+        return ["%Y-%m-%d", "%d/%m/%Y %H:%M", "%F %T", "%Y", "%A %-d. %b", "%j %f%%", "%G-W%V", "%H", "%m %a %y", ""]
+    if op in ("to_char", "to_timestamp", "to_date"):
+        return ["YYYY-MM-DD", "DD.MM.YYYY HH24:MI", "FMMonth|Month", "IYYY IW DY", '"Q"Q YYYY', "DDD", "MI", "YYYYMM"]
     if op == "time_bucket" and place == 0:
         return [(1, 0, 0), (7, 0, 0), (1200, 0, 0), (0, 1, 0), (0, 14, 0), (0, 0, 5_400_000_000), (0, 400_000, 1)]
     if op == "time_bucket":

@@ -5,7 +5,7 @@ The meaning is the Python one there; the conformance kit compares the two over h
 
 from __future__ import annotations
 
-from privql.engines.duckdb import building, casts, choices, moments, numbers, regular, texts, times, whole
+from privql.engines.duckdb import building, casts, choices, moments, numbers, regular, texts, times, whole, writing
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 
 _OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
@@ -28,6 +28,7 @@ SPELLINGS: dict[str, Spelling] = {
     **regular.SPELLINGS,
     **times.SPELLINGS,
     **moments.SPELLINGS,
+    **writing.SPELLINGS,
     **casts.SPELLINGS,
     "add": _by_type(numbers.add, times.add),
     "sub": _by_type(numbers.sub, times.sub),

@@ -80,7 +80,7 @@ def _bucket_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) ->
         count = (high - begin) // size - (low - begin) // size + 1
         grid = Fraction(math.gcd(size, begin))
     first, last = (_bucket(types, result, (width, end, *constants[1:])) for end in (low, high))
-    if args[1].bounded and count <= LISTED and isinstance(last, int):
+    if args[1].bounded and count <= LISTED:
         return finite(_buckets(monthly, size, begin, low, high, scale), first is None, grid)
     start: Bound = -INF if args[1].low is None else first if isinstance(first, int) else least
     end: Bound = INF if args[1].high is None or not isinstance(last, int) else last

@@ -26,6 +26,7 @@ from privql.functions.scalar import (
     rounding,
     text,
     whole,
+    writing,
 )
 from privql.functions.scalar.declare import LISTED, Constants, Resolved, ScalarFunction, Types, canonical
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType
@@ -47,6 +48,7 @@ _ALL: tuple[ScalarFunction, ...] = (
     *differences.FUNCTIONS,
     *moments.FUNCTIONS,
     *buckets.FUNCTIONS,
+    *writing.FUNCTIONS,
     *casts.FUNCTIONS,
 )
 _BY_OP = {function.op: function for function in _ALL}
