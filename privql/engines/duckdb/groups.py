@@ -8,7 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
@@ -28,16 +27,11 @@ def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
     draft = Draft(read, salt)
     below = rows(keys.input, draft)
     emitter = ScalarEmitter(below.field)
-    added = {draft.names.new("g"): _value(emitter.settled(Field(name, type))) for name, type in keys.columns}
+    added = {draft.names.new("g"): emitter.sql(Field(name, type)) for name, type in keys.columns}
     listed = ", ".join(added)
     outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))
     inner = f"SELECT {listed}, count(*) AS units FROM ({below.with_layers(Layer(added)).sql(listed)}) GROUP BY {listed}"
     return GroupStatement(f"SELECT {outer}, units FROM ({inner})", draft.publics)
-
-
-def _value(spelled: Spelled) -> str:
-    """Of two zeros one, as of all values that are equal."""
-    return f"({spelled}) + DOUBLE '0.0'" if spelled.type.kind == "FLOAT" else spelled.sql
 
 
 def _leaving(column: str, kind: str) -> str:
