@@ -12,7 +12,7 @@ from privql.check.typed import Context
 from privql.pipeline.report import certificate
 from privql.session import Session
 from privql.syntax import parse_query, unparse
-from tests.check.clinic import clinic
+from tests.check.clinic import VISITS, clinic
 from tests.check.test_refusals import applied
 
 FORM = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS"
@@ -56,6 +56,12 @@ SAME = [
         "SELECT COUNT(*) FROM patients p JOIN"
         " (SELECT region, COUNT(*) AS n FROM patients GROUP BY region SPEND EPSILON 2) c ON p.region = c.region"
         " AT MOST 1 ROWS PER UNIT SPEND EPSILON 1",
+    ),
+    (  # a note of what FROM says is not said twice
+        f"{FORM} (epsilon = 1) COUNT(*) FROM patients p JOIN (SELECT code FROM regions SPEND EPSILON 1) r"
+        " ON p.region = r.code",
+        "SELECT COUNT(*) FROM patients p JOIN (SELECT code FROM regions SPEND EPSILON 1) r"
+        " ON p.region = r.code SPEND EPSILON 1",
     ),
 ]
 
@@ -211,3 +217,21 @@ def test_what_means_nothing_here_is_refused(text: str, code: str, at: str, help:
     if found.fixes:
         still = session.check_text(applied(text, found)).diagnostics
         assert (found.code, found.message) not in {(d.code, d.message) for d in still}
+
+
+def test_each_units_totals_are_what_is_added_up() -> None:
+    """With next to no noise: of every patient's minutes in a ward, as much as the bounds leave."""
+    text = (
+        f"{FORM} (epsilon = 450, max_groups_contributed = 2) ward,"
+        " SUM(minutes, contribution_bounds_per_group => (5, 40)) AS m, COUNT(*, contribution_bounds_per_group => (0, 1)) AS n FROM visits GROUP BY ward"
+    )
+    totals = VISITS.groupby(["patient_id", "ward"])["minutes"].sum().clip(5, 40)
+    with clinic() as session:
+        found = {ward: (m, n) for ward, m, n in session.run(text).rows if ward is not None}
+        several = f"{FORM} (epsilon = 450) SUM(minutes, contribution_bounds_per_group => (2, 4)) FROM calls"
+        assert session.run(several).rows == ((2 + 4 + 4,),)  # of 0 + 1, 2 + 3 and 4 minutes
+    for ward, (minutes, patients) in found.items():
+        here = totals.xs(ward, level="ward")
+        assert abs(minutes - here.sum()) <= 8
+        assert patients == pytest.approx(len(here), abs=1)
+    assert set(found) == {"a", "b"}
