@@ -1,8 +1,8 @@
 """Tiny related databases: some units with a bag of rows in every table, and rows that are nobody's.
 
 The owner's word is kept: a person is one row, codes and the numbers of visits are unique, whoever has them. Everything
-else is as hostile as it can be: duplicates, NULLs, units without rows in one table or the other, references to nothing,
-to a visit that is nobody's, or to one that a unit has only in the neighbouring database.
+else is as hostile as it can be: duplicates, NULLs, zeros of both signs, units without rows in one table or the other,
+references to nothing, to a visit that is nobody's, or to one that a unit has only in the neighbouring database.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.reference import Publics, Row
 UNITS = ("u0", "u1", "u2")
 SALT = b"force"
 SMALL: tuple[Value, ...] = (None, 0, 1, 1, 2)
-FLOATS: tuple[Value, ...] = (None, 0.0, 1.0, 1.5)
+FLOATS: tuple[Value, ...] = (0.0, -0.0, 1.5)
 PUBLIC = Public("areas", (("pa", INT), ("pb", INT)))
 PUBLIC_ROWS: Publics = {"areas": ((0, 0), (1, 1), (1, 2), (1, 2), (2, None), (None, 1), (0, 2))}
 COLUMNS: Mapping[str, tuple[tuple[str, ValueType], ...]] = {
-    "people": (("code", INT), ("p", INT), ("f", FLOAT)),
+    "people": (("code", INT), ("p", INT)),
     "visits": (("number", INT), ("v", INT), ("w", INT)),
-    "tests": (("visit", INT), ("x", INT), ("y", INT)),
+    "tests": (("visit", INT), ("x", INT), ("y", INT), ("f", FLOAT)),
 }
 MOST = 3  # rows of a unit in one table
 
@@ -68,13 +68,14 @@ def bag(unit: str, choice: random.Random) -> Bag:
         return {c: one[c] if same and choice.random() < 0.9 else choice.choice(SMALL) for c in columns}
 
     code = choice.choice((at, at + 1, None))
-    people: list[Row] = [{"id": unit, "code": code, "p": choice.choice(SMALL), "f": choice.choice(FLOATS)}]
+    people: list[Row] = [{"id": unit, "code": code, "p": choice.choice(SMALL)}]
     known = [number for number in numbers if number is not None]
     return {
         "people": people if choice.random() < 0.8 else [],
         "visits": [{"id": unit, "number": number, **row("v", "w")} for number in numbers if choice.random() < 0.9],
         "tests": [
-            {"visit": choice.choice(known) if known else None, **row("x", "y")} for _ in range(choice.randint(0, MOST))
+            {"visit": choice.choice(known) if known else None, **row("x", "y"), "f": choice.choice(FLOATS)}
+            for _ in range(choice.randint(0, MOST))
         ],
     }
 
@@ -82,10 +83,11 @@ def bag(unit: str, choice: random.Random) -> Bag:
 def nobody(choice: random.Random) -> Bag:
     """Rows without a unit, and references to nothing, to nobody's rows, and to what a unit may have in a neighbour."""
     return {
-        "people": [{"id": None, "code": 90, "p": 1, "f": 1.5}],
+        "people": [{"id": None, "code": 90, "p": 1}],
         "visits": [{"id": None, "number": 91, "v": 1, "w": 1}, {"id": None, "number": None, "v": 1, "w": 2}],
         "tests": [
-            {"visit": number, "x": choice.choice(SMALL), "y": 1} for number in (None, 91, 99, choice.randrange(9))
+            {"visit": number, "x": choice.choice(SMALL), "y": 1, "f": 0.0}
+            for number in (None, 91, 99, choice.randrange(9))
         ],
     }
 
