@@ -223,7 +223,8 @@ def test_each_units_totals_are_what_is_added_up() -> None:
     """With next to no noise: of every patient's minutes in a ward, as much as the bounds leave."""
     text = (
         f"{FORM} (epsilon = 450, max_groups_contributed = 2) ward,"
-        " SUM(minutes, contribution_bounds_per_group => (5, 40)) AS m, COUNT(*, contribution_bounds_per_group => (0, 1)) AS n FROM visits GROUP BY ward"
+        " SUM(minutes, contribution_bounds_per_group => (5, 40)) AS m,"
+        " COUNT(*, contribution_bounds_per_group => (0, 1)) AS n FROM visits GROUP BY ward"
     )
     totals = VISITS.groupby(["patient_id", "ward"])["minutes"].sum().clip(5, 40)
     with clinic() as session:
