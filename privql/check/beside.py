@@ -95,11 +95,20 @@ def around(rel: Rel, context: Context) -> set[str]:
 
 
 def conjuncts(term: Scalar | None) -> list[Scalar]:
+    """What must hold, part by part: of `(a AND b) OR (a AND c)`, a is one."""
     match term:
         case None:
             return []
         case Apply(op="and", args=args):
             return [one for arg in args for one in conjuncts(arg)]
+        case Apply(op="or", args=args):
+            each = [conjuncts(arg) for arg in args]
+            common = [one for one in each[0] if all(one in parts for parts in each)]
+            if not common:
+                return [term]
+            rest = [both([one for one in parts if one not in common]) for parts in each]
+            either = [] if None in rest else [Apply("or", tuple(one for one in rest if one is not None), BOOL)]
+            return [*common, *either]
         case _:
             return [term]
 
@@ -253,6 +262,43 @@ def _how_to_tie(left: Rel, right: Rel, context: Context) -> str:
             name = places[attribute.locates]
             return f"join them on it: `a.{name} = b.{attribute.name}`"
     return "select the unit's column on both sides, and join on it"
+
+
+def rows_per_unit(rel: Rel, context: Context) -> int | None:
+    """By the owner's declarations, how many rows one unit has; what is inferred of it bounds nothing but accuracy."""
+    match rel:
+        case PrivateScan(table=name):
+            table = context.env.catalog.table(name)
+            assert table is not None
+            return 1 if table.one_row_per_unit else table.at_most
+        case Where(input=input) | Compute(input=input) | Windowed(input=input) | Sorted(input=input):
+            return rows_per_unit(input, context)
+        case Joined(kind=kind, left=left, right=right, on=on) if kind != "FULL":
+            ours = rows_per_unit(left, context) if private(left) else 1
+            theirs = rows_per_unit(right, context) if private(right) else 1
+            pairs = [test.args for test in conjuncts(on) if isinstance(test, Apply) and test.op == "eq"]
+            if _is_row(right, pairs, context):
+                return ours
+            if _is_row(left, pairs, context) and kind != "LEFT":
+                return theirs
+            if not (private(left) and private(right)):
+                return None
+            return None if ours is None or theirs is None else ours * theirs
+        case Gathered(groups=rows) | Distinct(rows=rows):
+            return rows
+        case _:
+            return None
+
+
+def _is_row(side: Rel, pairs: Sequence[tuple[Scalar, ...]], context: Context) -> bool:
+    """Whether an equality names one row of this side, by its key."""
+    while isinstance(side, Where):
+        side = side.input
+    if not isinstance(side, PrivateScan | PublicScan):
+        return False
+    table = context.env.catalog.table(side.table)
+    keys = {id for id, name, _ in side.columns if table is not None and (name,) in table.keys}
+    return any(isinstance(term, Field) and term.name in keys for pair in pairs for term in pair)
 
 
 def one_unit(left: Rel, right: Rel, span: Span, context: Context) -> None:

@@ -27,10 +27,10 @@ from privql.syntax import ast, unparse
 # what other dialects call it
 _SPELLED = {
     **dict.fromkeys(("dayofweek", "weekday"), "`ISODOW(x)`, where Monday is 1, or `DOW(x)`, where Sunday is 0"),
-    **dict.fromkeys(("ifnull", "nvl", "isnull"), "`COALESCE(x, y)`"),
+    "isnull": "`COALESCE(x, y)`",
     "age": "`DATESUB('year', a, b)`: the whole years from a to b",
     "dateadd": "`d + 7`, or `d + INTERVAL '1' MONTH`",
-    **dict.fromkeys(("iif", "decode"), "`CASE WHEN … THEN … ELSE … END`"),
+    "decode": "`CASE WHEN … THEN … ELSE … END`",
     "len": "`LENGTH(x)`",
 }
 

@@ -23,11 +23,9 @@ from privql.check.relations import (
     Distinct,
     GroupingKey,
     Label,
-    PrivateScan,
     Rel,
     Rows,
     Sorted,
-    Where,
 )
 from privql.check.tail import Tail
 from privql.check.typed import Context, Typed
@@ -97,6 +95,8 @@ def private_rows(
         )
         columns.append(context.add(attribute))
         context.domains[attribute.id] = item.value.domain
+        if kept is not None and kept.id in context.public_columns:
+            context.public_columns[attribute.id] = context.public_columns[kept.id]
         computed.append((attribute.id, item.value.term))
     made = Compute(rel, tuple(computed))
     if not node.distinct:
@@ -193,14 +193,6 @@ def released(
     if not aggregates:
         raise not_yet("groups of private rows without an aggregate", node.span, "add COUNT(*)")
     return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)
-
-
-def declared_rows(rel: Rel, context: Context) -> int | None:
-    """The owner's AT MOST, where these are the rows of one table."""
-    while isinstance(rel, Where | Compute):
-        rel = rel.input
-    table = context.env.catalog.table(rel.table) if isinstance(rel, PrivateScan) else None
-    return table.at_most if table is not None else None
 
 
 def _of_public_columns(value: Typed, context: Context) -> Domain:

@@ -46,6 +46,8 @@ def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:
     for column in bound.columns:
         id = context.fresh()
         context.domains[id] = context.column_domain(column.id)
+        if column.id in context.public_columns:
+            context.public_columns[id] = context.public_columns[column.id]
         columns.append(context.add(replace(column, id=id)))
     pairs = list(zip(columns, bound.columns, strict=True))
     if bound.shared is not None:

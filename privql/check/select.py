@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
-from privql.check.beside import arranged
+from privql.check.beside import arranged, conjuncts, rows_per_unit
 from privql.check.calls import aggregates_in
-from privql.check.cut import combinations, cut, declared_rows, no_unit, private_rows, row_function
+from privql.check.cut import combinations, cut, no_unit, private_rows, row_function
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
@@ -35,8 +35,8 @@ from privql.check.subqueries import of_nothing, outer_ids, tie, tie_groups, unti
 from privql.check.tail import Tail, ordered
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import refuse
-from privql.domains import Domain
-from privql.kernel.scalars import TEXT, Field, Scalar
+from privql.domains import Domain, finite, grid_of
+from privql.kernel.scalars import BOOL, TEXT, Apply, Const, Field, Scalar
 from privql.names import fold
 from privql.syntax import ast
 
@@ -52,7 +52,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     where: Scalar | None = None
     if node.where is not None:
         test = condition(node.where, replace(place, clause="WHERE"))
-        test, tied = untied(test, node, scope, context)
+        test, tied = untied(test, node, scope, secret, context)
         where = row_function(test, context).term if secret else test.term
         facts = known_from(test, place)
         context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
@@ -74,12 +74,19 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if around:
         sets = (tuple(range(len(collector.keys))),)
     if secret and tell_the_unit(collector):
-        collector.gathered, collector.rows_per_unit = True, declared_rows(rel, context)
+        collector.gathered, collector.rows_per_unit = True, rows_per_unit(rel, context)
+    listed = _listed_values(where)
+    for at, key in enumerate(collector.keys):
+        if key.value.term in listed:
+            collector.keys[at] = replace(key, value=replace(key.value, domain=listed[key.value.term]))
     if collector.gathered and len(sets) > 1:
         raise not_yet("GROUPING SETS with the unit among the keys", node.span, "group by the unit alone")
     finish_keys(collector, sets)
     above = replace(place, collector=collector, clause="SELECT")
-    items = items_of(node, above, collector)
+    items = [
+        replace(item, value=replace(item.value, domain=listed[item.value.term])) if item.value.term in listed else item
+        for item in items_of(node, above, collector)
+    ]
     aliases = {fold(item.name): item.value for item in reversed(items)}
     later = replace(above, aliases=aliases)
     tests: dict[str, Scalar] = {}
@@ -127,8 +134,20 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         others = {a.id for a in (*collector.measured.values(), *collector.features.values())} | set(
             collector.exact.values()
         )
-        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others)
+        kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others) == Const(True, BOOL)
+        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others) if kept else None
     return made, columns
+
+
+def _listed_values(condition: Scalar | None) -> dict[Scalar, Domain]:
+    """Expressions whose values WHERE lists: `SUBSTRING(phone, 1, 2) IN ('13', '31')`."""
+    out: dict[Scalar, Domain] = {}
+    for part in conjuncts(condition):
+        match part:
+            case Apply(op="in" | "eq", args=(Apply() as value, *items)) if all(isinstance(i, Const) for i in items):
+                members = [item.value for item in items if isinstance(item, Const)]
+                out[value] = finite(members, False, grid_of(value.type))
+    return out
 
 
 def _above(

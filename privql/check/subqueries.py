@@ -14,7 +14,7 @@ from privql.check.beside import conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
 from privql.check.operations import apply, not_yet
-from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind
+from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind, Where
 from privql.check.scope import Scope
 from privql.check.typed import Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
@@ -50,6 +50,8 @@ def subquery(
         assert column is not None and operand is not None
         operand = _compared(operand, column, span)
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
+    if not any(column.label is Label.PRIVATE for item in place.scope.items for column in item.columns):
+        rel, tied = _tied_again(rel, tied), Correlation(None)
     id = context.fresh()
     context.subqueries[id] = Subquery(
         kind,
@@ -64,6 +66,13 @@ def subquery(
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
     context.add(Attribute(id, kind, result, domain, label, span=span))
     return Typed(Field(id, result), domain, span)
+
+
+def _tied_again(rel: Rel, tied: Correlation) -> Rel:
+    """A release beside rows that anybody may know: it is one query for all of them, and each looks for its group."""
+    ties = [*(Apply("eq", pair, BOOL) for pair in tied.on), *tied.where]
+    condition = _all(ties)
+    return rel if condition is None else Where(rel, condition)
 
 
 def _compared(operand: Typed, column: Attribute, span: Span) -> Typed:
@@ -105,17 +114,17 @@ def located(term: Scalar, context: Context) -> str | None:
 # ---------------------------------------------------------------- inside: conditions on the row around
 
 
-def untied(condition: Typed, select: ast.Select, scope: Scope, context: Context) -> tuple[Typed, list[Scalar]]:
-    """The condition without those of its parts that read private columns around this SELECT, and those parts."""
+def untied(
+    condition: Typed, select: ast.Select, scope: Scope, secret: bool, context: Context
+) -> tuple[Typed, list[Scalar]]:
+    """The condition without those of its parts that read columns around this SELECT, and those parts: where the rows
+    around are private, or its own are."""
+    if not secret and not _private_around(scope):
+        return condition, []
     own = {column.id for column in scope.everything()}
     outside = outer_ids(scope) - own
-
-    def reads_around(term: Scalar) -> bool:
-        read = read_inside(term, context) & outside
-        return any(context.attributes[id].label is Label.PRIVATE for id in read)
-
     parts = conjuncts(condition.term)
-    tied = [part for part in parts if reads_around(part)]
+    tied = [part for part in parts if read_inside(part, context) & outside]
     if not tied:
         return condition, []
     if not context.correlations or context.correlations[-1].select is not select:
@@ -126,13 +135,22 @@ def untied(condition: Typed, select: ast.Select, scope: Scope, context: Context)
     return replace(condition, term=_all(rest) or Const(True, BOOL)), tied
 
 
+def _private_around(scope: Scope) -> bool:
+    around = scope.parent
+    while around is not None:
+        if any(column.label is Label.PRIVATE for item in around.items for column in item.columns):
+            return True
+        around = around.parent
+    return False
+
+
 def tie_groups(
     tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span, context: Context
 ) -> list[tuple[Scalar, Scalar]]:
     """Of an aggregating query, what is equal outside and inside: the inside becomes a group key."""
     outside = outer_ids(scope)
-    if select.having is not None or select.group or select.group_all:
-        raise not_yet("GROUP BY or HAVING in a correlated query over private rows", span, "join instead")
+    if select.group or select.group_all:
+        raise not_yet("GROUP BY in a correlated query beside private rows", span, "join instead")
     pairs: list[tuple[Scalar, Scalar]] = []
     for part in tied:
         match part:
