@@ -7,7 +7,6 @@ from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
 from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
 from privql.functions.scalar.text import LONGEST
 
-
 _WORD = r"0-9A-Za-z\x80-\x{10ffff}"
 
 

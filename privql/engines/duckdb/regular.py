@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import assert_never
 
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text, type_name
-from privql.functions.scalar.patterns import LAST, Choice, Group, NoPattern, One, Part, Place, Ranges, Repeat, Row
+from privql.functions.scalar.characters import LAST, Ranges
+from privql.functions.scalar.patterns import Choice, Group, NoPattern, One, Part, Place, Repeat, Row
 from privql.functions.scalar.patterns import pattern as understood
 from privql.functions.scalar.regular import folds, replacement
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import Value
 
+_CASE = ord("a") - ord("A")
 _PLACES = {"start": r"\A", "end": r"\z", "boundary": r"\b"}
 
 
@@ -44,6 +46,10 @@ def _characters(ranges: Ranges) -> str:
     (low, high), *more = ranges
     if low == high and not more:
         return _character(low)
+    if low == high and more == [(low + _CASE, low + _CASE)]:
+        # As a class, the two cases of a letter become a letter of any case: beside other classes in a choice, that
+        # matches the Kelvin sign for k, or loses K.
+        return f"(?:{_character(low)}|{_character(low + _CASE)})"
     return "[" + "".join(f"{_character(low)}-{_character(high)}" for low, high in ranges) + "]"
 
 

@@ -8,17 +8,17 @@ and repetition of what may be empty, whose turns no two engines count alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
 from privql.frozen import frozen
+from privql.functions.scalar.characters import CONTROLS, ESCAPED, LAST, NAMED, Ranges, folded, of, others, united
 
 MOST_CHARACTERS = 1000  # of a pattern; and positions of one when its repetitions are written out
 _MOST_NESTED = 40
-LAST = 0x10FFFF
-
-Ranges = tuple[tuple[int, int], ...]  # of code points: in order, apart, both ends in
+_COUNT = re.compile(r"\{([0-9]{1,4})(,([0-9]{1,4})?)?\}")
+_ESCAPES = " ".join(f"\\{letter}" for letter in (*ESCAPED, "b", *CONTROLS))
 
 
 class NoPattern(ValueError):
@@ -113,62 +113,13 @@ def size(part: Part) -> int:
             return size(inner)
 
 
-# ---- sets of characters
-
-
-def united(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if found and low <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(found[-1][1], high)
-        else:
-            found.append((low, high))
-    return tuple(found)
-
-
-def _others(ranges: Ranges) -> Ranges:
-    ends = [-1, *(end for pair in ranges for end in pair), LAST + 1]
-    return tuple((low + 1, high - 1) for low, high in zip(ends[::2], ends[1::2], strict=True) if low + 1 < high)
-
-
-def _folded(ranges: Ranges) -> Ranges:
-    more = []
-    for first, last, apart in ((65, 90, 32), (97, 122, -32)):
-        more += [
-            (max(low, first) + apart, min(high, last) + apart) for low, high in ranges if low <= last and high >= first
-        ]
-    return united([*ranges, *more])
-
-
-def _of(*pairs: str) -> Ranges:
-    return united([(ord(pair[0]), ord(pair[-1])) for pair in pairs])
-
-
-_DIGIT, _SPACE = _of("09"), _of("\t\r", " ")
-WORD = _of("09", "AZ", "az", "_")
-_SETS = {"d": _DIGIT, "s": _SPACE, "w": WORD, "D": _others(_DIGIT), "S": _others(_SPACE), "W": _others(WORD)}
-_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
-_ESCAPES = " ".join(f"\\{letter}" for letter in (*_SETS, "b", *_CONTROLS))
-_NAMED = {
-    "alpha": _of("AZ", "az"),
-    "digit": _DIGIT,
-    "alnum": _of("09", "AZ", "az"),
-    "upper": _of("AZ"),
-    "lower": _of("az"),
-    "space": _SPACE,
-    "punct": _of("!/", ":@", "[`", "{~"),
-    "xdigit": _of("09", "AF", "af"),
-}
-_COUNT = re.compile(r"\{([0-9]{1,4})(,([0-9]{1,4})?)?\}")
-
-
 class _Reader:
     def __init__(self, text: str, fold: bool) -> None:
         self.text = text
         self.at = 0
         self.groups = 0
         self.nested = 0
-        self.fold: Callable[[Ranges], Ranges] = _folded if fold else lambda ranges: ranges
+        self.fold: Callable[[Ranges], Ranges] = folded if fold else lambda ranges: ranges
 
     def pattern(self) -> Pattern:
         if len(self.text) > MOST_CHARACTERS:
@@ -248,7 +199,7 @@ class _Reader:
             case "{":
                 raise NoPattern(r"`{` begins no count here; the character itself is `\{`")
             case _:
-                return One(self.fold(_of(character)))
+                return One(self.fold(of(character)))
 
     def group(self) -> Part:
         number = 0
@@ -269,15 +220,15 @@ class _Reader:
 
     def escaped(self) -> Ranges:
         character = self.take("`\\`")
-        if character in _SETS:
-            return _SETS[character]
-        if character in _CONTROLS:
-            return _of(_CONTROLS[character])
+        if character in ESCAPED:
+            return ESCAPED[character]
+        if character in CONTROLS:
+            return of(CONTROLS[character])
         if "1" <= character <= "9":
             raise NoPattern(f"`\\{character}` refers back to what was found, which takes more than linear time")
         if character.isalnum():
             raise NoPattern(f"`\\{character}` is not understood; there are {_ESCAPES}")
-        return _of(character)
+        return of(character)
 
     def listed(self) -> Ranges:
         """A class, after its `[`."""
@@ -297,7 +248,7 @@ class _Reader:
                 member = ((member[0][0], last[0][0]),)
             found += member
         ranges = self.fold(united(found))
-        ranges = _others(ranges) if negated else ranges
+        ranges = others(ranges) if negated else ranges
         if not ranges:
             raise NoPattern("a class holds no character")
         return ranges
@@ -309,9 +260,9 @@ class _Reader:
                 raise NoPattern(r"`\b` is no member of a class")
             return self.escaped()
         if character == "[":
-            for name, ranges in _NAMED.items():
+            for name, ranges in NAMED.items():
                 if self.next(f":{name}:]"):
                     return ranges
             if self.next(":", ".", "="):
-                raise NoPattern(f"a named class is one of {', '.join(f'[:{name}:]' for name in _NAMED)}")
-        return _of(character)
+                raise NoPattern(f"a named class is one of {', '.join(f'[:{name}:]' for name in NAMED)}")
+        return of(character)

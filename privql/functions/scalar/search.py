@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import assert_never
 
 from privql.frozen import frozen
-from privql.functions.scalar.patterns import WORD, Choice, Group, One, Part, Place, Ranges, Repeat, Row, pattern
+from privql.functions.scalar.characters import WORD, Ranges
+from privql.functions.scalar.patterns import Choice, Group, One, Part, Place, Repeat, Row, pattern
 
 Found = tuple[tuple[int, int] | None, ...]  # where the match lies, and each of its groups that took part
 
