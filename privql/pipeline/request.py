@@ -87,8 +87,9 @@ def _tables(check: StatementCheck) -> list[str]:
 
 
 def roots(query: CheckedQuery) -> list[Rel]:
-    """The trees of a query: its own, those that are computed once, and those of subqueries."""
-    return [query.rel, *(rel for _, rel in query.shared), *(s.rel for _, s in query.subqueries)]
+    """The trees of a query: its own, those that are computed once, those of subqueries and what its blocks read."""
+    blocks = (block.rel for block in query.blocks)
+    return [query.rel, *(rel for _, rel in query.shared), *(s.rel for _, s in query.subqueries), *blocks]
 
 
 def leaves(trees: Sequence[Rel]) -> list[Rel]:

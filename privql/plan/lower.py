@@ -50,6 +50,7 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 @dataclass(frozen=True, slots=True)
 class Lowered:
     stable: Stable
+    owned: Stable  # the rows, before they stop being anybody's: whose groups these are
     keys: tuple[Key | Listed, ...]
     contributions: tuple[Contribution, ...]  # what a row of `stable` adds
     rows: int | None  # how many of a unit's rows count, if any number is
@@ -101,13 +102,15 @@ def lower(
             stable, contributions = totals
         else:  # last of all, so that rows which a filter drops do not use up a unit's share
             stable = rules.keep_rows(stable, rows)
+    owned = stable
     if isinstance(block.rel, Once):
         stable = rules.once(stable)
-    return _grouped(stable, block, contributions, rows, tuple(made.publics))
+    return _grouped(stable, owned, block, contributions, rows, tuple(made.publics))
 
 
 def _grouped(
     stable: Stable,
+    owned: Stable,
     block: Block,
     contributions: tuple[Contribution, ...],
     rows: int | None,
@@ -121,7 +124,7 @@ def _grouped(
             keys.append(Key(key.value, key.members))
         elif key.id == unlisted[0][0]:
             keys.append(Listed(tuple(value for _, value in unlisted), ((None,) * len(unlisted),)))
-    return Lowered(stable, tuple(keys), contributions, rows, publics, unlisted)
+    return Lowered(stable, owned, tuple(keys), contributions, rows, publics, unlisted)
 
 
 def _reads(contribution: Contribution) -> frozenset[str]:

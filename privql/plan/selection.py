@@ -47,7 +47,7 @@ class Selection:
 
 
 def selection_of(block: Block, lowered: Lowered, limit: int | None, epsilon: Amount, delta: Fraction) -> Selection:
-    rows = lowered.stable.rows
+    rows = lowered.owned.rows
     assert rows is not None
     most = rows if limit is None else min(limit, rows)
     keys = unlisted(block)
@@ -63,7 +63,7 @@ def selection_of(block: Block, lowered: Lowered, limit: int | None, epsilon: Amo
                 f"at least ε = {number_text(LEAST_EPSILON)} and δ = {float(LEAST_DELTA):.0e}",
                 help="spend more, bound the groups with `AT MOST 3 GROUPS PER UNIT`, or state them with KEYS",
             )
-        made = selection.truncated_geometric(lowered.stable, lowered.unlisted, limit, epsilon.constant, delta)
+        made = selection.truncated_geometric(lowered.owned, lowered.unlisted, limit, epsilon.constant, delta)
     return Selection(block.index, keys, block.unit, most, epsilon, delta, made)
 
 

@@ -19,7 +19,7 @@ from privql.kernel.terms import Key, Keys, Listed, Scan, Sums, Tally, Unit
 from tests import reference
 from tests.engines.randoms import COLUMNS, hostile_rows, write
 from tests.engines.small import cells, engine, scan
-from tests.engines.values import Row
+from tests.reference import Row
 
 SALT = b"\x00salt\xff"
 GROUPED = [column for column in COLUMNS if column[0] != "u"]

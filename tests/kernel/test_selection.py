@@ -109,7 +109,7 @@ def test_neighbours_differ_in_as_many_groups_as_are_paid_for(change_one: bool, m
     assert max(moves) == selection.moved(Unit("u", change_one), most)
     made = truncated_geometric(rules.keep_rows(scanned(change_one), most), (X,), None, Fraction(1), Fraction(1, 1000))
     assert made.keep == Keep(Fraction(1, max(moves)), Fraction(1, 1000 * max(moves)))
-    assert (made.cost.epsilon, made.cost.delta, made.most) == (1, Fraction(1, 1000), most)
+    assert (made.cost.epsilon, made.cost.delta, made.most) == (Fraction(1), Fraction(1, 1000), most)
 
 
 def test_a_unit_counts_once_in_each_of_its_groups() -> None:

@@ -47,7 +47,9 @@ def planned(table: str, keys: str, most: str = "") -> BlockPlan:
 
 
 def found(selected: Selected, units: Sequence[Bag], kind: Kind) -> Groups:
-    rows = [{**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag]
+    rows: list[reference.Row] = [
+        {**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag
+    ]
     if kind.has_id:  # nobody's rows are in no group
         rows += [{**row, "id": None} for bag in units[:1] for row in bag]
     return dict(reference.counted(selected.term, {kind.table: rows}, SALT))
