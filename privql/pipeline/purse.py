@@ -136,6 +136,11 @@ class BudgetReport:
                     "left": text(one.left.epsilon),
                     "max_per_query": text(one.budget.max_epsilon),
                     "default": text(one.budget.default_epsilon),
+                    "delta": text(one.budget.delta),
+                    "delta_spent": text(one.spent.delta),
+                    "delta_spent_by_you": text(one.own.delta),
+                    "delta_left": text(one.left.delta),
+                    "default_delta": text(one.budget.default_delta),
                 }
                 for one in self.budgets
             ]
@@ -150,4 +155,5 @@ def _told(one: BudgetState) -> str:
     return (
         f"{one.budget.name} ({one.budget.unit}): ε = {amount_text(one.left.epsilon)} left to you{limit}; "
         f"of {amount_text(one.budget.epsilon)} in all, {amount_text(one.spent.epsilon)} spent{mine}"
+        + (f"; δ = {amount_text(one.left.delta)} left of {amount_text(one.limit.delta)}" if one.budget.delta else "")
     )

@@ -177,6 +177,11 @@ def test_delta_runs_out(session: Session) -> None:
     assert "δ = 0.006" in str(over.diagnostics[0])
 
 
+def test_the_budget_report_says_what_delta_is_left(session: Session) -> None:
+    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.006")
+    assert str(session.budget()).endswith("; δ = 0.004 left of 0.01")
+
+
 def test_explain_and_the_certificate_tell_of_the_search(session: Session) -> None:
     told = session.explain(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6")
     assert (

@@ -249,6 +249,11 @@ def test_budget_report(session: Session) -> None:
         "left": "7/6",
         "max_per_query": "1",
         "default": "1/10",
+        "delta": "0",
+        "delta_spent": "0",
+        "delta_spent_by_you": "0",
+        "delta_left": "0",
+        "default_delta": None,
     }
     assert str(report).splitlines()[1] == (
         "research (patient): ε = 7/6 left to you, of your limit 1.5 you spent 1/3; of 2 in all, 1/3 spent"
