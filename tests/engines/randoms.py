@@ -80,10 +80,9 @@ def write(rows: list[Row], path: Path) -> None:
 class Terms:
     """Draws terms."""
 
-    calls: Mapping[ValueType, list[Call]] = CALLS
-
     def __init__(self, random: Random) -> None:
         self.random = random
+        self.calls: Mapping[ValueType, list[Call]] = CALLS
 
     def scalar(self, type: ValueType, columns: dict[str, ValueType], depth: int) -> Scalar:
         fields = [Field(c, t) for c, t in columns.items() if t == type]

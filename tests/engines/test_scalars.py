@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from random import Random
 
 import pytest
 
 from privql.functions.scalar import evaluate, evaluate_term, resolve
-from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from tests.engines.values import Columns, Row, column, connect, evaluated, load
 from tests.functions.pools import Call, calls, hostile, in_type, some_value
 
@@ -85,3 +86,23 @@ def test_decimals_of_every_width_add_and_multiply_alike(left: ValueType) -> None
                     terms.append(Apply(resolved.op, args, resolved.result))
             for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
                 assert found == tuple(evaluate_term(term, row) for term in terms), (row, right)
+
+
+def test_dates_are_made_of_the_same_numbers() -> None:
+    """Every month's end and the numbers beside it; every number of a clock's hands at its ends."""
+    parts: dict[str, tuple[Value, ...]] = {
+        "y": (0, 1, 1900, 2000, 2023, 2024, 9999, 10_000), "m": (0, 1, 2, 4, 12, 13), "d": (0, 1, 28, 29, 30, 31, 32),
+        "h": (-1, 0, 23, 24), "n": (-1, 0, 59, 60), "s": (Fraction(-1, 10**6), Fraction(0), Fraction(59), Fraction(60)),
+    }  # fmt: skip
+    second = decimal(8, 6)
+    columns: Columns = tuple((c, second if c == "s" else INT) for c in parts)
+    some: Row = {"y": 2024, "m": 2, "d": 29, "h": 5, "n": 6, "s": Fraction(7)}
+    rows: list[Row] = [dict(some, y=y, m=m, d=d) for y in parts["y"] for m in parts["m"] for d in parts["d"]]
+    rows += [dict(some, h=h, n=n, s=s) for h in parts["h"] for n in parts["n"] for s in parts["s"]]
+    fields = tuple(Field(c, t) for c, t in columns)
+    terms: list[Scalar] = [Apply("make_date", fields[:3], DATE), Apply("make_timestamp", fields, TIMESTAMP)]
+    with connect() as connection:
+        load(connection, "t", columns, rows)
+        found = evaluated(connection, "t", terms)
+    assert found == [tuple(evaluate_term(term, row) for term in terms) for row in rows]
+    assert sum(None not in made for made in found) > 100

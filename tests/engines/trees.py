@@ -1,4 +1,4 @@
-"""Random terms in which rows of a unit meet: joins, marks, groups, windows, sets; over hostile tables and public rows."""
+"""Random terms in which rows of a unit meet: joins, marks, groups, windows, sets; over hostile and public rows."""
 
 from __future__ import annotations
 
@@ -74,10 +74,9 @@ def _short(rows: list[Row]) -> list[Row]:
 class Trees(Terms):
     """A few scalar functions will do: what matters here is which rows they are computed of."""
 
-    calls = {type: some for type, some in _FEW.items() if some}
-
     def __init__(self, random: Random, unit: str | None) -> None:
         super().__init__(random)
+        self.calls = {type: some for type, some in _FEW.items() if some}
         self.unit = unit
         self.publics: Rows = {}
         self._fresh = count()
