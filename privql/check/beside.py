@@ -130,6 +130,8 @@ def arranged(rel: Rel, condition: Scalar | None, span: Span, context: Context) -
     everything = set().union(*columns)
     for at, leaf in enumerate(leaves):
         own = [test for test in tests if reads[test] & everything and reads[test] & everything <= columns[at]]
+        if not private(leaf):  # a query that was taken apart is put together beside private rows alone
+            own = [test for test in own if not _taken_apart(test, context)]
         tests = [test for test in tests if test not in own]
         above = both(own)
         leaves[at] = leaf if above is None else Where(leaf, above)
@@ -148,6 +150,11 @@ def arranged(rel: Rel, condition: Scalar | None, span: Span, context: Context) -
         made = Joined("INNER", made, leaves[chosen], both(now))
     rest = both(tests)
     return made if rest is None else Where(made, rest)
+
+
+def _taken_apart(test: Scalar, context: Context) -> bool:
+    asked = [context.subqueries[name] for name in fields(test) & context.subqueries.keys()]
+    return any(one.on or one.where is not None for one in asked)
 
 
 def _flatten(rel: Rel, leaves: list[Rel], tests: list[Scalar]) -> None:
