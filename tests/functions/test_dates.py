@@ -194,8 +194,11 @@ def test_intervals_are_made_of_constants() -> None:
         (inferred("make_date", of(INT, 2024, 2025), of(INT, 1, 12), one(1, INT)).with_null(False), None),
         (inferred("make_date", of(INT, 1, 9999), of(INT, 1, 12), of(INT, 1, 31)), f"[{FIRST}, {LAST}] or NULL"),
         (inferred("make_date", of(INT, 1, 9999), of(INT, 1, 12), of(INT, 1, 28)), f"[{FIRST}, {LAST - 3}]"),
+        (inferred("make_date", of(INT, 1, 9999), of(INT, 1, 12), of(INT, 1, 29)), f"[{FIRST}, {LAST - 2}] or NULL"),
         (inferred("strftime", dates("1900-01-01", "2100-12-31"), one("%A", TEXT)),
          "{'Friday', 'Monday', 'Saturday', 'Sunday', 'Thursday', 'Tuesday', … 7 values}"),
+        (inferred("strftime", dates("1900-01-01", "2100-12-31"), one("%V", TEXT)),
+         "{'01', '02', '03', '04', '05', '06', … 53 values}"),
         (inferred("strftime", dates("2024-02-27", "2024-03-01"), one("%m", TEXT)), "{'02', '03'}"),
         (inferred("strftime", moments("2024-01-01", "2024-01-01"), one("%G", TEXT)), "{'2024'}"),
         (inferred("strftime", of(TIMESTAMP, None, None), one("%H:00", TEXT)).with_null(False), None),
@@ -206,6 +209,25 @@ def test_a_domain_of_dates_is_as_tight_as_can_be(found: Domain, wanted: str | No
         assert found.values is not None and len(found.values) == 24
     else:
         assert shown(found) == wanted
+
+
+def test_ages_of_moments_lie_where_they_are_said_to_lie() -> None:
+    """Near the days on which a month is full, where the clock decides, and months are of different lengths."""
+    random = Random(16)
+    for _ in range(1500):
+        unit = random.choice(("MONTH", "QUARTER", "YEAR"))
+        ends = []
+        for _ in range(2):
+            low = calendar.add_months(day("2023-01-31") - random.choice((0, 1, 2, 3)), random.choice((0, 1, 2, 3, 12)))
+            assert low is not None
+            first = low * DAY + random.choice((0, 1, DAY // 2, DAY - 1))
+            ends.append((first, first + random.choice((0, 1, DAY // 2, DAY, 2 * DAY))))
+        domains = tuple(interval(a, b, False, Fraction(1)) for a, b in ends)
+        types = (TEXT, TIMESTAMP, TIMESTAMP)
+        found = infer("whole_units", types, INT, (one(unit, TEXT)[1], *domains))
+        for _ in range(6):
+            a, b = (random.choice((low, high, random.randint(low, high))) for low, high in ends)
+            assert evaluate("whole_units", types, INT, (unit, a, b)) in found, (unit, a, b, found)
 
 
 def _listed(op: str, kind: ValueType, domain: Domain, before: tuple[Value, ...], after: tuple[Value, ...]) -> Domain:

@@ -79,7 +79,7 @@ def _made(year: Spelled, month: Spelled, day: Spelled) -> str:
     """Only where the numbers can be a day is one made; the month's length is asked of its first."""
     y, m = _inside(year, 1, 9999), _inside(month, 1, 12)
     first = f"make_date({y}, {m}, 1)"
-    return f"CASE WHEN {day} BETWEEN 1 AND day(last_day({first})) THEN {first} + ({_inside(day, 1, 31)} - 1) END"
+    return f"CASE WHEN {day} <= day(last_day({first})) THEN {first} + ({_inside(day, 1, 31)} - 1) END"
 
 
 def make_timestamp(call: Call) -> str:
