@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from privql.kernel.cost import Cost, check_chargeable
@@ -156,11 +156,9 @@ def _permit(number: int, ledger_id: str, query: Asked, paid: tuple[ChargeLine, .
     return Permit(release_id(number), ledger_id, query.analyst, paid, measured, query.data_version, resumes, seal=SEAL)
 
 
-def drawn(db: sqlite3.Connection, permit: Permit) -> tuple[Draw, ...]:
+def drawn(db: sqlite3.Connection, release: str) -> tuple[Draw, ...]:
     """The steps that were drawn under a charge, in order."""
-    rows = db.execute(
-        "SELECT spent, noisy FROM draw WHERE charge = ? ORDER BY step", (charge_number(permit.release_id),)
-    )
+    rows = db.execute("SELECT spent, noisy FROM draw WHERE charge = ? ORDER BY step", (charge_number(release),))
     return tuple(Draw(_spent(spent), noisy) for spent, noisy in rows.fetchall())
 
 
@@ -171,19 +169,28 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
     again when the charge is resumed, each attempt would be another release, paid for by none. Together the steps of
     a charge may spend what was charged, and no more.
     """
-    before = drawn(db, permit)
+    before = drawn(db, permit.release_id)
     if step < len(before):
         return before[step].noisy
     if step > len(before):
         raise LedgerError("a step is drawn when those before it are kept")
-    paid = {fold(line.unit): line.cost for line in permit.charges}
     folded = {fold(unit): cost for unit, cost in spent.items()}
-    for unit, cost in folded.items():
-        if not sum((one.spent.get(unit, Cost()) for one in before), cost) <= paid.get(unit, Cost()):
-            raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
+    if overdrawn((*before, Draw(folded, noisy)), permit.charges):
+        raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
     said = json.dumps({unit: (written(cost.epsilon), written(cost.delta)) for unit, cost in folded.items()})
     db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (charge_number(permit.release_id), step, said, noisy))
     return noisy
+
+
+def overdrawn(steps: Iterable[Draw], charges: Iterable[ChargeLine]) -> bool:
+    """Whether the steps together cost any unit more than it was charged."""
+    left = {fold(line.unit): line.cost for line in charges}
+    for step in steps:
+        for unit, cost in step.spent.items():
+            if not cost <= left.get(unit, Cost()):
+                return True
+            left[unit] = left[unit] - cost if unit in left else Cost()
+    return False
 
 
 def _spent(text: str) -> dict[str, Cost]:

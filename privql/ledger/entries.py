@@ -9,7 +9,7 @@ from typing import Any
 
 from privql.kernel.cost import Cost
 from privql.ledger import accounts
-from privql.ledger.charges import FREE, charge_number, identity, release_id
+from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
 from privql.ledger.policies import history, load
 from privql.ledger.records import Entry
@@ -56,6 +56,8 @@ def verify(db: sqlite3.Connection) -> tuple[str, ...]:
         texts = one.query, one.parameters, one.policy_version, one.data_version, one.measurements
         if kept[charge_number(one.release_id) or 0] != identity(*texts, costs):
             found.append(f"{one.release_id}: its text, version or price is not what was charged")
+        if overdrawn(drawn(db, one.release_id), one.charges):
+            found.append(f"{one.release_id}: its steps spent more than it was charged")
         if not one.charges and one.measurements != FREE:
             found.append(f"{one.release_id}: it charges nothing")
         for line in one.charges:

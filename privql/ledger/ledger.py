@@ -116,7 +116,7 @@ class Ledger:
         """The steps that an earlier attempt under this charge has drawn."""
         self._own(permit)
         with self._store.transaction("DEFERRED") as db:
-            return charges.drawn(db, permit)
+            return charges.drawn(db, permit.release_id)
 
     def draw(self, permit: Permit, step: int, spent: Mapping[str, Cost], noisy: bytes) -> bytes:
         """Keep a step's noisy numbers before anything is made of them. Only what this returns may be used."""

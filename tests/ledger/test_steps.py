@@ -74,6 +74,20 @@ def test_another_charge_has_steps_of_its_own() -> None:
     assert made.drawn(permit(made, 2)) == ()
 
 
+def test_an_audit_adds_up_the_steps(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    with ledger(budget(1, delta="1e-6"), path=path) as made:
+        granted = permit(made)
+        made.draw(granted, 0, HALF, b"first")
+        made.draw(granted, 1, HALF, b"second")
+        assert made.verify() == ()
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO draw SELECT charge, 2, spent, noisy FROM draw WHERE step = 0")
+    db.close()
+    with Ledger.open(path) as made:
+        assert made.verify() == ("r1: its steps spent more than it was charged",)
+
+
 def test_a_file_of_the_first_layout_is_brought_up_to_date(tmp_path: Path) -> None:
     """What an unfinished charge had drawn is its first step, and has spent all of it."""
     path = tmp_path / "l.db"
