@@ -54,7 +54,7 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
             raise timed
         wrong = objection(op, values)
         if wrong is not None:
-            raise refuse("PQL0302", wrong, span, help="the page on functions says what it takes")
+            raise refuse("PQL0302", wrong, span, help="correct this argument")
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         raise refuse(

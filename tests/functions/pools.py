@@ -162,7 +162,7 @@ def _constants(op: str, place: int) -> list[Value]:
         return [0, LAST_DATE, -719_162]
     if op in _TEXTS:
         return list(_TEXTS[op][place - 1])
-    if op == "round":
+    if op in ("round", "trunc"):
         return [0, 1, 2, -1, -2, 5, 22, -22, -19]
     if op in ("like", "ilike"):
         return ["%", "a%", "_b%", "%a_", "ab\\%c", "b#%", ""] if place == 1 else ["#", "\\"]
@@ -172,7 +172,7 @@ def _constants(op: str, place: int) -> list[Value]:
 _PATTERNS = ("(b|an)+?(.)", r"\bST?|[^x]$|^é", r"^ *([+-]?\d+)(\.\d{1,3})?")
 _TEXTS: dict[str, tuple[tuple[Value, ...], ...]] = {
     "regexp_like": (_PATTERNS, ("i",)),
-    "regexp_extract": (_PATTERNS, (1, 2)),
+    "regexp_extract": (_PATTERNS, (2,)),
     "regexp_substr": (_PATTERNS,),
     "regexp_replace": (_PATTERNS, (r"[\0\\]", "", r"\1\&"), ("", "g", "ig")),
     "translate": (("abc", "aab", "é\\x'", ""), ("12", "éb😀x", "")),

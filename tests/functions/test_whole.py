@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from privql.domains import Domain, finite, interval
-from privql.functions.scalar import evaluate, infer
+from privql.functions.scalar import evaluate, infer, resolve
 from privql.kernel.scalars import FLOAT, INT, Value, decimal
 from tests.functions.calling import call
 from tests.functions.test_tightness import AGE, inferred, of, one
@@ -42,7 +42,8 @@ ANY = of(INT, None, None)
         (call("log", 0.0, 8.0), None), (call("log", 2.0, 0.0), None), (call("cbrt", -8.0), -2.0),
         (call("degrees", 1e308), None), (call("asin", 1.5), None), (call("acos", -1.5), None),
         (call("atan2", -0.0, -0.0), 0.0), (call("atan2", 0.0, -1.0), call("atan2", -0.0, -1.0)),
-        (call("int_div", 7, -2), -3),
+        (call("int_div", 7, -2), -3), (call("trunc", Fraction(-2999, 1000), 2), Fraction(-299, 100)),
+        (call("trunc", -1250, -2), -1200), (call("trunc", MOST, -19), 0), (call("trunc", LEAST, -18), -9 * 10**18),
     ],
 )  # fmt: skip
 def test_a_meaning(found: Value, wanted: Value) -> None:
@@ -85,6 +86,8 @@ def test_a_meaning(found: Value, wanted: Value) -> None:
         (inferred("log", one(0.5, FLOAT), of(FLOAT, 1, 1024)), "[-10, 0]"),
         (inferred("log", one(2.0, FLOAT), AGE), "[-∞, 6.9068905956082745] or NULL"),
         (inferred("cbrt", of(FLOAT, -8, 27)), "[-2, 3]"),
+        (inferred("trunc", of(PRICE, Fraction(-199, 100), Fraction(399, 100)), one(1, INT)), "[-1.9, 3.9]"),
+        (inferred("trunc", AGE, one(-1, INT)), "[0, 120]"),
     ],
 )  # fmt: skip
 def test_a_domain_is_as_tight_as_can_be(found: Domain, wanted: str) -> None:
@@ -118,6 +121,12 @@ def test_a_bucket_holds_what_lies_between_its_ends() -> None:
             found = evaluate("width_bucket", (PRICE, PRICE, PRICE, INT), INT, (price, low, high, count))
             wanted = sum(price >= edge for edge in edges) if low < high else sum(price <= edge for edge in edges)
             assert found == wanted, (price, low, high, count)
+
+
+def test_a_truncated_price_lies_on_a_coarser_grid() -> None:
+    tens = inferred("trunc", of(INT, -15, 39), one(-1, INT))
+    assert tens.members(9) == (-10, 0, 10, 20, 30)
+    assert resolve("trunc", (FLOAT, INT), (None, 2)) is None
 
 
 def test_what_may_be_null_is_known_of_divisors() -> None:

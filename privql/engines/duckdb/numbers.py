@@ -8,6 +8,7 @@ overflows at 18 digits, so one factor is widened; and beyond 38 digits it throws
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal, type_name
 from privql.functions.scalar.angles import DEGREES, RADIANS
@@ -142,6 +143,21 @@ def rounded(call: Call) -> Spelled | str:
     return f"TRY_CAST({exact} AS {type_name(call.result)})"
 
 
+def truncated(call: Call) -> Spelled | str:
+    """To places by taking off the remainder, which is exact in every width."""
+    if len(call.args) == 1:
+        return _to_whole("trunc")(call)
+    arg, places = call.args[0], call.args[1].value
+    if not isinstance(places, int):
+        return f"CAST(NULL AS {type_name(call.result)})"
+    if places >= arg.type.scale:
+        return arg
+    fits = -places < (19 if arg.type == INT else arg.type.precision - arg.type.scale)
+    unit = literal(Fraction(10) ** -places if arg.type != INT else 10**-places, arg.type) if fits else None
+    rest = call.let(call.args[:1], lambda x: f"{x} - {x if unit is None else f'{x} % {unit}'}")
+    return f"TRY_CAST(({rest}) AS {type_name(call.result)})"
+
+
 def _rounded_double(call: Call, arg: Spelled, places: int) -> str:
     if places == 0:
         return f"round({arg})"
@@ -191,7 +207,7 @@ SPELLINGS: dict[str, Spelling] = {
     "sign": sign,
     "floor": _to_whole("floor"),
     "ceil": _to_whole("ceil"),
-    "trunc": _to_whole("trunc"),
+    "trunc": truncated,
     "round": rounded,
     "sqrt": lambda call: _double(f"sqrt({call.args[0]})"),
     "exp": _library("exp"),

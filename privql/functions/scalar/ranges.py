@@ -200,18 +200,30 @@ def _rounded_double(places: int, end: Bound) -> Bound:
     return (INF if near > 0 else -INF) if value is None else Fraction(value)
 
 
+def truncated(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    if len(args) == 1:
+        return to_whole(math.trunc)(types, result, args)
+    if args[1].low is None or args[1].low != args[1].high or result.kind == "FLOAT":
+        return whole(result, True)
+    return _to_places(math.trunc, int(args[1].low), result, args[0])
+
+
+def _to_places(rounding: Callable[[Fraction], int], places: int, result: ValueType, domain: Domain) -> Domain:
+    if result.kind == "INT" and places >= 0:
+        return domain
+    power = Fraction(10) ** places
+    low, high = (_rounded_end(lambda v: rounding(v * power), end) for end in span(domain))
+    grid = max(1 / power, result_grid(result) or Fraction(0))
+    return fitted(result, (_scaled(low, power), _scaled(high, power)), grid, True)
+
+
 def rounded(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     places = int(args[1].low) if len(args) == 2 and args[1].low is not None else 0
     if len(args) == 2 and args[1].low != args[1].high:
         return whole(result, True)
-    domain, power = args[0], Fraction(10) ** places
-    if result.kind == "INT" and places >= 0:
-        return domain
     if result.kind == "FLOAT":
-        return _rounded_doubles(places, domain)
-    low, high = (_rounded_end(lambda v: half_away(v * power), end) for end in span(domain))
-    grid = max(1 / power, result_grid(result) or Fraction(0))
-    return fitted(result, (_scaled(low, power), _scaled(high, power)), grid, True)
+        return _rounded_doubles(places, args[0])
+    return _to_places(half_away, places, result, args[0])
 
 
 def _scaled(end: Bound, power: Fraction) -> Bound:

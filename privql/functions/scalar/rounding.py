@@ -52,6 +52,23 @@ def _rounded_type(type: ValueType, places: int) -> ValueType:
     return wide(type.precision - type.scale + 1, kept)
 
 
+def _truncating(types: Types, constants: Constants) -> Resolved | None:
+    """To places only of what is exact: a FLOAT times a power of ten may fall just short of what it stands for."""
+    if len(types) == 1:
+        return _whole("trunc")(types, constants)
+    resolved = _rounding(types, constants)
+    exactly = resolved is not None and len(types) == 2 and resolved.arg_types[0] != FLOAT
+    return Resolved("trunc", resolved.arg_types, resolved.result) if resolved is not None and exactly else None
+
+
+def _truncated(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
+    if len(values) == 1:
+        return _in_type(math.trunc)(types, result, values)  # type: ignore[no-any-return]
+    value, places = values
+    power = Fraction(10) ** places
+    return exact(math.trunc(value * power) / power, result) if abs(places) <= MOST_PLACES else None
+
+
 def _rounding(types: Types, constants: Constants) -> Resolved | None:
     shared = numeric(types[:1], constants[:1])
     if shared is None or len(types) not in (1, 2):
@@ -113,9 +130,11 @@ FUNCTIONS = (
         example("CEIL(2.1)", Fraction(21, 10), gives=Fraction(3)),
     ),
     ScalarFunction(
-        "trunc", ("TRUNC",), "function", _WHOLE, _whole("trunc"), _in_type(math.trunc), ranges.to_whole(math.trunc),
-        "x without its fraction: rounded toward zero.",
-        example("TRUNC(-2.5)", Fraction(-5, 2), gives=Fraction(-2)),
+        "trunc", ("TRUNC",), "function", (*_WHOLE, "INT, INT -> INT", "DECIMAL(p,s), INT -> DECIMAL(p-s+1+n,n)"),
+        _truncating, _truncated, ranges.truncated,
+        "x without its fraction, or with `n` the next multiple of 10^-n: rounded toward zero. `n` is a constant from"
+        f" -{MOST_PLACES} to {MOST_PLACES}, and x no FLOAT then.",
+        example("TRUNC(-2.5)", Fraction(-5, 2), gives=Fraction(-2)), constant_args=(1,),
     ),
     ScalarFunction(
         "round", ("ROUND",), "function",

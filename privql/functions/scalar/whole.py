@@ -54,6 +54,16 @@ def _are_buckets(low: Any, high: Any, count: Any) -> bool:
     return bool(low != high and math.isfinite(high - low))
 
 
+def _of_buckets(known: Constants) -> str | None:
+    if len(known) != 4 or known[3] is None:
+        return None
+    if known[1] == known[2]:
+        return "buckets between two equal bounds have no width"
+    if isinstance(known[3], int) and not 0 < known[3] <= MOST_BUCKETS:
+        return f"there are from 1 to {MOST_BUCKETS} buckets"
+    return None
+
+
 def _bucket(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     value, low, high, count = values
     if not _are_buckets(low, high, count):
@@ -126,5 +136,6 @@ FUNCTIONS = (
         " from above. The bounds and n are constants, n at most"
         f" {MOST_BUCKETS}. INT and DECIMAL are placed exactly, FLOAT by (x - low) / (high - low) * n.",
         example("WIDTH_BUCKET(37, 0, 120, 12)", 37, 0, 120, 12, gives=4), constant_args=(1, 2, 3),
+        objection=_of_buckets,
     ),
 )  # fmt: skip
