@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -31,7 +31,7 @@ from privql.check.tail import Tail
 from privql.check.typed import Context, Typed
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.domains import Domain, finite
-from privql.kernel.scalars import Const, Scalar, fields
+from privql.kernel.scalars import Const, Field, Scalar, fields
 from privql.syntax import ast
 
 
@@ -65,17 +65,6 @@ def private_rows(
     context: Context,
 ) -> tuple[Rel, Columns]:
     """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows."""
-    if tail.per_unit and not tail.offset and not node.distinct and tail.limit:
-        keys = tuple(sort_key(item, term) for item, term in order)
-        rel = Sorted(rel, keys, tail.limit, per_unit=True)
-    elif tail.order or tail.limit is not None or tail.offset:
-        raise refuse(
-            "PQL0407",
-            "ORDER BY and LIMIT across private rows",
-            tail.order[0].span if tail.order else node.span,
-            why="which rows stay would depend on everybody's rows, so one person could change all of them",
-            help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
-        )
     computed, columns = [], []
     for item, name in zip(items, names(items), strict=True):
         row_function(storable(item.value), context)
@@ -98,12 +87,27 @@ def private_rows(
         if kept is not None and kept.id in context.public_columns:
             context.public_columns[attribute.id] = context.public_columns[kept.id]
         computed.append((attribute.id, item.value.term))
+    own = tells_the_unit(columns, context)
+    if node.distinct and not own:
+        listed, public = _listed(node, columns, context)
+        return _in_order(
+            listed, tail, order, dict(zip((i.value.term for i in items), public, strict=True)), node
+        ), public
+    if tail.per_unit and not tail.offset and not node.distinct and tail.limit:
+        keys = tuple(sort_key(item, term) for item, term in order)
+        rel = Sorted(rel, keys, tail.limit, per_unit=True)
+    elif tail.order or tail.limit is not None or tail.offset:
+        raise refuse(
+            "PQL0407",
+            "ORDER BY and LIMIT across private rows",
+            tail.order[0].span if tail.order else node.span,
+            why="which rows stay would depend on everybody's rows, so one person could change all of them",
+            help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
+        )
     made = Compute(rel, tuple(computed))
     if not node.distinct:
         return made, tuple(columns)
-    if tells_the_unit(columns, context):
-        return Distinct(made, combinations([c for c in columns if c.unit is None], context)), tuple(columns)
-    return _listed(node, columns, context)
+    return Distinct(made, combinations([c for c in columns if c.unit is None], context)), tuple(columns)
 
 
 def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
@@ -153,6 +157,30 @@ def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tup
     )
     public = [context.add(replace(c, label=Label.PUBLIC, unit=None, locates=None)) for c in columns]
     return Rows(tuple((c.id, c.type) for c in public), rows), tuple(public)
+
+
+def _in_order(
+    rel: Rel,
+    tail: Tail,
+    order: list[tuple[ast.OrderItem, Scalar]],
+    columns: Mapping[Scalar, Attribute],
+    node: ast.Select,
+) -> Rel:
+    """Listed values belong to nobody: they may be sorted and cut short."""
+    if tail.per_unit:
+        raise no_unit(node.span)
+    keys = []
+    for item, term in order:
+        if term not in columns:
+            raise undistinct(item)
+        keys.append(sort_key(item, Field(columns[term].id, term.type)))
+    return Sorted(rel, tuple(keys), tail.limit, tail.offset) if keys or tail.limit is not None or tail.offset else rel
+
+
+def undistinct(item: ast.OrderItem) -> PrivQLError:
+    return refuse(
+        "PQL0306", "ORDER BY of a DISTINCT query takes its output columns", item.span, help="select what you order by"
+    )
 
 
 def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check.arguments import sort_key
 from privql.check.beside import arranged, conjuncts, rows_per_unit
 from privql.check.calls import aggregates_in
-from privql.check.cut import combinations, cut, no_unit, private_rows, row_function
+from privql.check.cut import combinations, cut, no_unit, private_rows, row_function, undistinct
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
@@ -34,7 +34,6 @@ from privql.check.sources import sources
 from privql.check.subqueries import of_nothing, outer_ids, tie, tie_groups, untied
 from privql.check.tail import Tail, ordered
 from privql.check.typed import Context, Place, Typed
-from privql.diagnostics import refuse
 from privql.domains import Domain, finite, grid_of
 from privql.kernel.scalars import BOOL, TEXT, Apply, Const, Field, Scalar
 from privql.names import fold
@@ -134,8 +133,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         others = {a.id for a in (*collector.measured.values(), *collector.features.values())} | set(
             collector.exact.values()
         )
-        kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others) == Const(True, BOOL)
-        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others) if kept else None
+        kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others, node.span) == Const(True, BOOL)
+        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others, node.span) if kept else None
     return made, columns
 
 
@@ -201,12 +200,7 @@ def _output(
         field = known.get(term)
         if field is None:
             if node.distinct:
-                raise refuse(
-                    "PQL0306",
-                    "ORDER BY of a DISTINCT query takes its output columns",
-                    written.span,
-                    help="select what you order by",
-                )
+                raise undistinct(written)
             field = Field(context.fresh(), term.type)
             extra.append((field.name, term))
         keys.append(sort_key(written, field))
