@@ -100,13 +100,14 @@ def truncated_geometric(
 ) -> Selected:
     """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all.
 
-    `Gather` makes one row of a unit's rows in a group, so a unit counts once in each of its groups; it is in at most as
-    many as it has rows, or as `most` where that is less, kept by a keyed hash. One unit more or fewer moves the number
-    of as many groups by one each, one unit changed of twice as many; so each has that part of ε and of δ.
+    `Gather` makes one row of a unit's rows in a group, so a unit counts once in each of its groups - as does one that
+    has one row at most. It is in at most as many as it has rows, or as `most` where that is less, kept by a keyed hash.
+    One unit more or fewer moves the numbers of as many groups by one each, one unit changed those of twice as many; so
+    each has that part of ε and of δ.
     """
     if not keys:
         raise Unproved("a selection is among groups by something")
-    gathered = rules.gather(input, keys, ())
+    gathered = rules.compute(input, keys) if input.owned and input.rows == 1 else rules.gather(input, keys, ())
     if most is not None and (gathered.rows is None or gathered.rows > most):
         gathered = rules.keep_rows(gathered, most)
     if gathered.rows is None:

@@ -13,7 +13,7 @@ from privql.kernel.enclosure import exp_minus
 from privql.kernel.rules import Unproved
 from privql.kernel.scalars import INT, TEXT, Field
 from privql.kernel.selection import Keep, Selected, keep_table, truncated_geometric
-from privql.kernel.terms import Gather, KeepRows, Keys, Scan, Unit
+from privql.kernel.terms import Gather, KeepRows, Keys, Project, Scan, Unit
 from tests.noise.law import EXACT, decimal
 
 LAWS = [
@@ -122,7 +122,9 @@ def test_a_unit_counts_once_in_each_of_its_groups() -> None:
     assert fewer.most == 2
     unbounded = truncated_geometric(scanned(), (X,), 2, Fraction(1), Fraction(1, 1000))
     assert unbounded.most == 2
-    assert truncated_geometric(scanned(key=True), (X,), 9, Fraction(1), Fraction(1, 1000)).most == 1
+    alone = truncated_geometric(scanned(key=True), (X,), 9, Fraction(1), Fraction(1, 1000))
+    assert alone.term == Keys(Project(scanned(key=True).term, (X,)), (("x", INT),))
+    assert alone.most == 1
 
 
 def test_what_is_not_bounded_or_not_grouped_is_not_selected() -> None:

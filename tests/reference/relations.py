@@ -35,7 +35,19 @@ from privql.kernel.terms import (
 )
 from tests.reference.beside import combined, joined, meets, named, taking_part
 from tests.reference.order import called, grouped, hash_of, in_order
-from tests.reference.values import Holder, Owned, Publics, Row, Tables, different, equal, gathered, holds, in_steps
+from tests.reference.values import (
+    Holder,
+    Owned,
+    Publics,
+    Row,
+    Tables,
+    different,
+    equal,
+    gathered,
+    holds,
+    in_steps,
+    plain,
+)
 
 Group = tuple[tuple[Value, ...], int]
 
@@ -63,7 +75,8 @@ def member(key: Key | Listed, row: Row) -> Value | tuple[Value, ...]:
 
 def counted(keys: Keys, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[Group]:
     """The groups there are, in the order of their values, NULL last; and how many rows each has."""
-    found = Counter(tuple(row[c] for c, _ in keys.columns) for _, row in rows(keys.input, tables, salt, publics or {}))
+    given = (plain(row) for _, row in rows(keys.input, tables, salt, publics or {}))
+    found = Counter(tuple(row[c] for c, _ in keys.columns) for row in given)
     return sorted(found.items(), key=lambda group: [(value is None, value) for value in group[0]])
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from privql.engines.duckdb.relations import Draft, Layer, ReadScan
+from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Value
@@ -27,7 +27,7 @@ def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
     draft = Draft(read, salt)
     below = rows(keys.input, draft)
     emitter = ScalarEmitter(below.field)
-    added = {draft.names.new("g"): emitter.sql(Field(name, type)) for name, type in keys.columns}
+    added = {draft.names.new("g"): one_zero(emitter.settled(Field(name, type))).sql for name, type in keys.columns}
     listed = ", ".join(added)
     outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))
     inner = f"SELECT {listed}, count(*) AS units FROM ({below.with_layers(Layer(added)).sql(listed)}) GROUP BY {listed}"
