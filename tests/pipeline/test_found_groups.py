@@ -318,3 +318,33 @@ def test_rollups_of_groups_that_are_found(session: Session) -> None:
         "SELECT job, COUNT(*) AS n FROM people WHERE job IS NOT NULL GROUP BY ROLLUP (job) SPEND EPSILON 200 DELTA 1e-9"
     )
     assert answer.rows == (("cook", 300), ("nurse", 300), (None, 600))
+
+
+def test_a_block_that_reads_another_goes_on_from_what_was_kept(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after each step in turn: find wards, count them, count the visits there. Each is drawn once in all."""
+    query = (
+        "WITH wards AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward SPEND EPSILON 400 DELTA 1e-6)"
+        " SELECT COUNT(*) AS m FROM visits v JOIN wards w ON v.ward = w.ward SPEND EPSILON 300"
+    )
+    draws: list[str] = []
+    most = [0]
+    honest = {name: getattr(room, name) for name in ("_selected", "_noisy")}
+
+    def drawn(name: str, *given: Any) -> object:
+        if len(draws) == most[0]:
+            raise Killed
+        draws.append(name)
+        return honest[name](*given)
+
+    for name in honest:
+        monkeypatch.setattr(room, name, partial(drawn, name))
+    for most[0] in (1, 2):
+        with connect(ledger, analyst="ada") as opened, pytest.raises(Killed):
+            opened.run(query)
+    most[0] = 9
+    with connect(ledger, analyst="ada") as opened:
+        assert 700 <= opened.run(query).rows[0][0] <= 900
+        assert spent(opened) == (Fraction(700), Fraction(1, 10**6))
+    assert draws == ["_selected", "_noisy", "_noisy"]
+    with Ledger.open(ledger) as made:
+        assert made.verify() == ()
