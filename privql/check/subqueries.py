@@ -20,12 +20,20 @@ from privql.check.typed import Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.functions.scalar import evaluate_term
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, fields
-from privql.syntax import ast
+from privql.syntax import ast, unparse
 
 
 def subquery(
     kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None = None, op: str = "="
 ) -> Typed:
+    context = place.context
+    asked = kind, operand.term if operand else None, op, unparse(query), id(place.scope)
+    if asked not in context.asked:  # a query written twice is one: so it is found among the group keys, too
+        context.asked[asked] = place.scope, _subquery(kind, query, place, span, operand, op)
+    return replace(context.asked[asked][1], span=span)
+
+
+def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None, op: str) -> Typed:
     from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
 
     context = place.context
@@ -201,11 +209,13 @@ def tie(
     return Compute(rel.input, (*rel.columns, *extra.items()))
 
 
-def of_nothing(value: Scalar, counts: set[str], others: set[str]) -> Scalar | None:
+def of_nothing(value: Scalar, counts: set[str], others: set[str], span: Span) -> Scalar | None:
     """What a correlated aggregate is where no row matches: counts are 0, all else is NULL."""
     read = fields(value)
-    if not read & counts or not read <= counts | others:
-        return None
+    if not read <= counts | others:
+        raise not_yet(
+            "another query, or a column, beside a correlated aggregate over private rows", span, "join instead"
+        )
     row = {id: 0 if id in counts else None for id in read}
     found = evaluate_term(value, row)
     return None if found is None else Const(found, value.type)

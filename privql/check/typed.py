@@ -69,6 +69,7 @@ class Context:
     blocks: list[Block] = field(default_factory=list)
     shared: list[tuple[str, Rel]] = field(default_factory=list)
     subqueries: dict[str, Subquery] = field(default_factory=dict)
+    asked: dict[tuple[object, ...], tuple[Scope, Typed]] = field(default_factory=dict)  # queries in expressions so far
     notes: list[Diagnostic] = field(default_factory=list)
     used: dict[str, Span] = field(default_factory=dict)  # where a column was last written
     views: dict[str, Bound] = field(default_factory=dict)

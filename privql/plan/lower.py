@@ -193,12 +193,15 @@ class _Lowering:
 
     def _needed(self, needed: frozenset[str]) -> frozenset[str]:
         """With what the queries among them read of the row around."""
-        asked = [self._subqueries[name] for name in needed & self._subqueries.keys()]
-        read: set[str] = set(needed)
-        for one in asked:
-            inner = produced(one.rel).keys()
-            terms = [one.operand, one.where, *(outside for outside, _ in one.on)]
-            read |= {name for term in terms if term is not None for name in fields(term) if name not in inner}
+        read, todo = set[str](), set(needed)
+        while todo:
+            name = todo.pop()
+            read.add(name)
+            one = self._subqueries.get(name)
+            if one is not None:
+                terms = [one.operand, one.where, *(outside for outside, _ in one.on)]
+                around = {name for term in terms if term is not None for name in fields(term)}
+                todo |= around - produced(one.rel).keys() - read
         return frozenset(read)
 
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
@@ -288,6 +291,8 @@ class _Lowering:
             id = inside.name if isinstance(inside, Field) else f"k{self._names}_{number}"
             columns[id] = inside
             on.append((outside, id))
+        if not columns:  # how many there are is all that matters, and an engine's rows have some column
+            columns[f"k{self._names}"] = _TRUE
         name = f"rows {self._index}.{self._names}"
         typed = tuple((id, term.type) for id, term in columns.items())
         self._types |= dict(typed)
@@ -310,6 +315,7 @@ class _Lowering:
         if asked.kind == "exists":
             return self._marked(below, name, asked, ())
         assert asked.operand is not None and asked.column is not None
+        below = self.answered(below, asked.operand)
         column = Field(asked.column, produced(asked.rel)[asked.column])
         compared = Apply(_COMPARED[asked.op], (asked.operand, column), BOOL)
         if asked.kind == "all":
