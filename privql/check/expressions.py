@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from privql.check import constants
+from privql.check.opaque import readable
 from privql.check.operations import (
     OPERATORS,
     VOLATILE,
@@ -22,7 +23,7 @@ from privql.check.operations import (
     sized,
     volatile,
 )
-from privql.check.relations import Attribute, SubqueryKind
+from privql.check.relations import SubqueryKind
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
@@ -165,26 +166,6 @@ def storable(value: Typed) -> Typed:
             help="add it to a DATE or a TIMESTAMP",
         )
     return value
-
-
-def readable(attribute: Attribute, span: Span) -> None:
-    """Whether expressions may be made of this column."""
-    if attribute.hidden:
-        raise refuse(
-            "PQL0406",
-            f"`{attribute.name}` is hidden",
-            span,
-            why="the owner declared it HIDDEN: no query may read it",
-            help="leave it out",
-        )
-    if attribute.unit is not None and not attribute.visible:
-        raise refuse(
-            "PQL0405",
-            f"`{attribute.name}` names a {attribute.unit}, and can only be counted",
-            span,
-            why="a unit's identifier is itself personal data: it is never output, nor compared with a value",
-            help=f"count them: `COUNT({attribute.name})`",
-        )
 
 
 def _typed_literal(name: str, text: str, span: Span) -> Typed:

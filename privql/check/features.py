@@ -49,7 +49,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
         )
     nodes, inner, where, star = arguments(node, place)
-    args = [ex.identifier(arg, inner) or ex.typed(arg, inner) for arg in nodes]
+    args = [(ex.identifier(arg, inner) if name == "count" else None) or ex.typed(arg, inner) for arg in nodes]
     resolved = (
         resolve_aggregate(name, tuple(a.type for a in args), node.distinct) if not star or name == "count" else None
     )

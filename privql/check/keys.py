@@ -7,10 +7,11 @@ from itertools import product
 
 from privql.check.calls import aggregates_in, windows_in
 from privql.check.env import Env
-from privql.check.expressions import identifier, readable, storable, typed
+from privql.check.expressions import identifier, storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
+from privql.check.opaque import readable
 from privql.check.operations import coerce
 from privql.check.relations import Attribute
 from privql.check.scope import Scope
@@ -77,7 +78,7 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
         raise refuse(
             "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
         )
-    value = (identifier(written, place) if collector.private else None) or typed(written, place)
+    value = (identifier(written, place) if collector.private and stated is None else None) or typed(written, place)
     if value.text is not None or value.type.kind == "NULL":
         value = coerce(value, value.type)
     if stated is not None:

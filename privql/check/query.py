@@ -12,6 +12,7 @@ from privql.check.cut import no_unit, tells_the_unit
 from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
+from privql.check.opaque import alike
 from privql.check.operations import agree, coerce, not_yet
 from privql.check.relations import (
     Attribute,
@@ -159,8 +160,10 @@ def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[R
         domain = context.column_domain(a.id).union(context.column_domain(b.id))
         label = max(a.label, b.label)
         made = Attribute(context.fresh(), a.name, a.type, domain, label, span=a.span)
-        if a.unit is not None or b.unit is not None:
-            made = replace(made, unit=a.unit or b.unit, visible=a.visible and b.visible)
+        if all(context.column_domain(side.id).values != () for side in (a, b)):  # a side of NULLs is like any other
+            alike(a, b, node.span)
+        visible = all(side.visible for side in (a, b) if side.unit is not None)
+        made = replace(made, unit=a.unit or b.unit, hidden=a.hidden or b.hidden, visible=visible)
         if a.locates == b.locates:
             made = replace(made, locates=a.locates)
         columns.append(context.add(made))

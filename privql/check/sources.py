@@ -9,6 +9,7 @@ from privql.check.beside import arranged, one_unit, outer_join
 from privql.check.cut import row_function
 from privql.check.expressions import condition
 from privql.check.named import bind, private, relabel, renamed
+from privql.check.opaque import alike, readable
 from privql.check.operations import apply, not_yet
 from privql.check.relations import (
     Attribute,
@@ -258,13 +259,29 @@ def _using(
     _null_extended(node.kind, left[1], right[1], context)
     for name in names:
         a, b = (_side(side[1], name, node.span, context) for side in (left, right))
+        one, other = (context.attributes[side.term.name] for side in (a, b) if isinstance(side.term, Field))
+        for side in (one, other):
+            if side.hidden:
+                readable(side, node.span)
+        alike(one, other, node.span)
         tests.append(apply("eq", [a, b], node.span).term)
         if node.kind == "FULL":
             both = apply("coalesce", [a, b], node.span)
             id = context.fresh()
             extra.append((id, both.term))
             merged.append(
-                context.add(Attribute(id, name, both.type, both.domain, _worst(a, b, context), span=node.span))
+                context.add(
+                    Attribute(
+                        id,
+                        name,
+                        both.type,
+                        both.domain,
+                        _worst(a, b, context),
+                        one.unit if one.unit == other.unit else None,
+                        visible=one.visible and other.visible,
+                        span=node.span,
+                    )
+                )
             )
         else:
             chosen = b if node.kind == "RIGHT" else a

@@ -13,6 +13,7 @@ from dataclasses import replace
 from privql.check.beside import conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
+from privql.check.opaque import alike
 from privql.check.operations import apply, not_yet
 from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind, Where
 from privql.check.scope import Scope
@@ -45,6 +46,10 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
             "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
         )
     column = columns[0] if columns else None
+    if kind != "exists":
+        assert column is not None
+        tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
+        alike(column, tested, span)
     if private(rel):
         _of_this_unit(kind, operand, column, tied, span, context)
     if kind == "exists":
