@@ -79,7 +79,7 @@ def _wanted(text: str, term: Apply, value: str) -> Value:
 def test_three_searches_agree() -> None:
     random = Random(11)
     texts = ["".join(random.choice(_LETTERS) for _ in range(random.randint(0, 9))) for _ in range(60)]
-    rows: list[Row] = [{"x": text} for text in (*texts, "x" * 50 + "ab")]
+    rows: list[Row] = [{"x": text} for text in (*texts, "x" * 14 + "ab")]  # short: Python backtracks
     tried = matched = 0
     with connect() as connection:
         load(connection, "t", (("x", TEXT),), rows)
