@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from privql.engines.duckdb.expressions import Spelled
-from privql.engines.duckdb.ordering import content_hash
+from privql.engines.duckdb.ordering import content_hash, first
 from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
@@ -69,7 +69,7 @@ def _first(public: Rows, by: list[str], most: int, draft: Draft) -> Rows:
     return public.with_layers(
         Layer({hashed: content_hash([column.spelled for column in public.columns.values()], draft)}),
         Layer({place: f"row_number() OVER ({partition}ORDER BY {hashed})"}),
-        Layer({}, f" WHERE {place} <= {most}"),
+        first(place, most),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.functions.scalar.numbers import INT_MAX
 from privql.kernel.scalars import TEXT, Apply, Field
 from privql.kernel.terms import KeepRows, Order
 
@@ -19,8 +20,14 @@ def keep_rows(below: Rows, term: KeepRows, draft: Draft) -> Rows:
     return below.with_layers(
         Layer({hashed: row_hash(below, draft)}),
         Layer({place: f"row_number() OVER (PARTITION BY {below.owner} ORDER BY {order})"}),
-        Layer({}, f" WHERE {place} <= {term.limit}"),
+        first(place, term.limit),
     )
+
+
+def first(place: str, limit: int) -> Layer:
+    """Places up to the limit. Said as `place <= limit`, DuckDB keeps a heap a unit: of 500,000 units with 20 rows each,
+    the first 3 rows then take 5.6 s of processor time and the first 50 take 20.1 s, where a sort takes 3.3 and 3.7."""
+    return Layer({}, f" WHERE {place} NOT BETWEEN {limit + 1} AND {INT_MAX}")
 
 
 def in_order(emitter: ScalarEmitter, order: tuple[Order, ...]) -> list[str]:
