@@ -77,7 +77,7 @@ class Collector:
         """Of what is computed from many rows: as secret as the rows are, once they are released."""
         if self.private:
             return Label.PRIVATE if self.gathered else Label.RELEASED
-        return max((column.label for column in self.input.scope.everything()), default=Label.PUBLIC)
+        return max((column.label for column in self.input.scope.every_column()), default=Label.PUBLIC)
 
     def above(self, value: Typed) -> Typed:
         """The expression as it reads above the grouping: keys by their columns, and nothing else of the input."""
@@ -85,7 +85,7 @@ class Collector:
             return value
         term = replaced(value.term, {key.value.term: Field(key.id, key.value.type) for key in self.keys}, self.context)
         read = read_inside(term, self.context)
-        for column in self.input.scope.everything():
+        for column in self.input.scope.every_column():
             if column.id in read:
                 self.refuse_ungrouped(column.id, value.span)
         domain = self.context.domain_of(term, {}) if self.rolled_up else value.domain

@@ -54,6 +54,10 @@ class Scope:
         rest = [c for item in self.items for c in item.columns if fold(c.name) not in names]
         return [*self.merged, *rest]
 
+    def every_column(self) -> list[Attribute]:
+        """Also those that `*` does not show, because a merged column has their name."""
+        return [*self.merged, *(column for item in self.items for column in item.columns)]
+
     def of(self, alias: str) -> tuple[Attribute, ...] | None:
         folded = fold(alias)
         return next((item.columns for item in self.items if fold(item.alias) == folded), None)

@@ -311,5 +311,5 @@ def _null_extended(kind: str, left: Scope, right: Scope, context: Context) -> No
     """A row without a partner has NULLs in its place."""
     sides = {"LEFT": [right], "RIGHT": [left], "FULL": [left, right]}.get(kind, [])
     for side in sides:
-        for column in side.everything():
+        for column in side.every_column():
             context.domains[column.id] = context.column_domain(column.id).with_null()

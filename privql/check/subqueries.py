@@ -134,7 +134,7 @@ def untied(
     around are private, or its own are."""
     if not secret and not _private_around(scope):
         return condition, []
-    own = {column.id for column in scope.everything()}
+    own = {column.id for column in scope.every_column()}
     outside = outer_ids(scope) - own
     parts = conjuncts(condition.term)
     tied = [part for part in parts if read_inside(part, context) & outside]
@@ -230,7 +230,7 @@ def outer_ids(scope: Scope) -> set[str]:
     out: set[str] = set()
     around = scope.parent
     while around is not None:
-        out |= {column.id for column in around.everything()}
+        out |= {column.id for column in around.every_column()}
         around = around.parent
     return out
 
