@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from privql.check.inside import read_inside
+from privql.check.inside import read_inside, replaced
 from privql.check.named import private, private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
@@ -241,8 +241,28 @@ def outer_join(joined: Joined, span: Span, context: Context) -> Rel:
         )
     ):
         raise off_the_unit(joined.left, joined.right, span, context)
+    joined = _asked_before(joined, span, context)
     if joined.kind == "RIGHT":
         return replace(joined, kind="LEFT", left=joined.right, right=joined.left)
+    return joined
+
+
+def _asked_before(joined: Joined, span: Span, context: Context) -> Joined:
+    """The queries of ON, each answered beside the rows that it reads, before these meet others."""
+    ours, theirs = produced(joined.left).keys(), produced(joined.right).keys()
+    on = both(conjuncts(joined.on))
+    for name in sorted(fields(on) & context.subqueries.keys()) if on is not None else ():
+        asked = context.attributes[name]
+        value, answer = Field(name, asked.type), context.add(replace(asked, id=context.fresh()))
+        read = read_inside(value, context) & (ours | theirs)
+        left = private(joined.left) and read <= ours
+        if not left and not (private(joined.right) and read <= theirs):
+            raise not_yet("a query in ON about both sides of an outer join", span, "ask it in a SELECT of one side")
+        side = joined.left if left else joined.right
+        kept = tuple((id, Field(id, type)) for id, type in produced(side).items())
+        side = Compute(side, (*kept, (answer.id, value)))
+        on = replaced(on, {value: Field(answer.id, asked.type)}, context)  # type: ignore[arg-type]
+        joined = replace(joined, left=side, on=on) if left else replace(joined, right=side, on=on)
     return joined
 
 
