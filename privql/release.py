@@ -16,6 +16,7 @@ import numpy as np
 
 from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
+from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
 from privql.kernel.selection import Selected
@@ -23,9 +24,11 @@ from privql.kernel.terms import cells
 from privql.ledger import Draw, Ledger, Permit
 from privql.names import fold
 from privql.noise.laplace import discrete_laplace
+from privql.noise.minimum import noisy_minimum
 from privql.noise.selection import kept
 
-Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of a group each that was kept
+Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of a group each that was kept, or one level
+Wanted = Measured | Selected | Chosen
 
 
 class Unpaid(Exception):
@@ -35,20 +38,20 @@ class Unpaid(Exception):
 def release(
     permit: Permit,
     step: int,
-    wanted: Sequence[Measured | Selected],
+    wanted: Sequence[Wanted],
     engine: Engine,
     ledger: Ledger,
     unmoved: Callable[[], bool],
     publics: Publics = NO_PUBLICS,
 ) -> list[Rows]:
-    """What step number `step` of a charge measures: for each group its noisy cells, or which groups are kept.
+    """What step number `step` of a charge measures: for each group its noisy cells, which groups are kept, a level.
 
     Kept before anything is made of it: an answer that fails, or is interrupted, because of what it is must not buy
     another draw. Files that changed under the query (`unmoved`) were not those that were verified.
     """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
-    if not all(type(one) in (Measured, Selected) for one in wanted):
+    if not all(type(one) in (Measured, Selected, Chosen) for one in wanted):
         raise Unpaid("only what the kernel proved can be measured")
     drawn = ledger.drawn(permit)
     if step < len(drawn):
@@ -56,10 +59,7 @@ def release(
     else:
         costs = _covered(permit, drawn, wanted)
         try:
-            made = [
-                _selected(one, engine, publics) if isinstance(one, Selected) else _noisy(one, engine, publics)
-                for one in wanted
-            ]
+            made = [_drawn(one, engine, publics) for one in wanted]
         except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
             raise EngineError("failed") from None
         if not unmoved():
@@ -68,7 +68,7 @@ def release(
     return [_read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
 
 
-def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Measured | Selected]) -> dict[str, Cost]:
+def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) -> dict[str, Cost]:
     """What each unit loses by this step: with the steps before, no more than was charged."""
     costs: dict[str, Cost] = {}
     for one in wanted:
@@ -78,6 +78,16 @@ def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Measured | 
         if not sum((one.spent.get(unit, Cost()) for one in drawn), cost) <= paid.get(unit, Cost()):
             raise Unpaid("the measurements cost more than was charged")
     return costs
+
+
+def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:
+    match one:
+        case Measured():
+            return _noisy(one, engine, publics)
+        case Selected():
+            return _selected(one, engine, publics)
+        case Chosen():
+            return _chosen(one, engine, publics)
 
 
 def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[int]]:
@@ -102,8 +112,14 @@ def _selected(selected: Selected, engine: Engine, publics: Publics) -> list[list
     return [[value_to_json(value) for value in group] for (group, _), coin in zip(groups, coins, strict=True) if coin]
 
 
-def _read(one: Measured | Selected, rows: list[list[Any]]) -> Rows:
-    if isinstance(one, Measured):
+def _chosen(chosen: Chosen, engine: Engine, publics: Publics) -> list[list[int]]:
+    """Its number; how many units are of each level is forgotten."""
+    units = engine.run(chosen.term, secrets.token_bytes(16), publics)
+    return [[noisy_minimum(chosen.scores([int(count) for count in units[:, 0]]), chosen.scale)]]
+
+
+def _read(one: Wanted, rows: list[list[Any]]) -> Rows:
+    if not isinstance(one, Selected):
         return [tuple(row) for row in rows]
     types = [type for _, type in one.term.columns]
     return [tuple(map(value_from_json, row, types)) for row in rows]

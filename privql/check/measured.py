@@ -49,7 +49,8 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
             argument.span,
             help="aggregate a number, or COUNT it",
         )
-    _bounded(node.name, argument, nodes[0])
+    if node.privacy is None or not node.privacy.bounds_auto:
+        _bounded(node.name, argument, nodes[0])
     if name == "avg" and collector.rolled_up:
         return _mean(node, argument, place)
     result = FLOAT if name == "avg" else _sum_type(argument.type)
@@ -93,6 +94,8 @@ def _mean(node: ast.Call, argument: Typed, place: Place) -> Typed:
 def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: str, collector_place: Place) -> Typed:
     collector = collector_place.collector
     assert collector is not None
+    if node.privacy is not None and node.privacy.bounds_auto:
+        raise refuse("PQL0408", "a count needs no bounds", node.privacy.span, help="leave out BOUNDS AUTO")
     if argument is not None and argument.domain.nullable:
         present = Apply("not", (Apply("is_null", (argument.term,), BOOL),), BOOL)
         where = present if where is None else Apply("and", (where, present), BOOL)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import Label
-from privql.domains import Domain
+from privql.domains import Domain, number_text
 from privql.finish.accuracy import Cells, halves
 from privql.finish.recipe import Law
 from privql.finish.table import Table
@@ -126,6 +126,7 @@ class Release:
         padding = [[None] * len(self.columns)] * (len(self.rows) - len(rows))  # counted, never shown
         halfwidths = self._halfwidths(MOST_ROWS)
         lines = [text_table([column.name for column in self.columns], rows + padding, halfwidths)]
+        lines += [f"({found})" for found in self._bounds()]
         if self.dummy:
             lines.append("(invented rows: made from the policy alone, they say nothing about the data)")
         if self.cost:
@@ -138,6 +139,16 @@ class Release:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _bounds(self) -> list[str]:
+        """Those that were found, since nobody stated them: they are part of the answer."""
+        whose = {"totals": "each unit's total", "rows": "each value"}
+        lines = []
+        for one in self.certificate.get("measurements", ()):
+            if one.get("found"):
+                low, high = (number_text(Fraction(end)) for end in one["found"])
+                lines.append(f"{one['text']}: {whose[one['of']]} was brought into [{low}, {high}]")
+        return lines
 
     def _halfwidths(self, most: int) -> list[list[float | None]]:
         """For the first rows, in their shape."""

@@ -24,6 +24,7 @@ from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck, certificate
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
 from privql.pipeline.steps import Program, derived
+from privql.plan.program import Plan
 from privql.release import release
 
 
@@ -105,7 +106,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
         _answer(query, [one.table for one in answered], desk, [(row_id(id), INT) for id in ids]),
         cost=check.plan.cost,
         release_id=granted.release_id,
-        certificate=certificate(check.plan),
+        certificate=certificate(Plan(tuple(one.plan for one in answered))),
         dummy=desk.dummy,
     )
     # Another process may have answered the same charge first: then its answer is the answer.

@@ -1,13 +1,14 @@
 """The steps of a plan: what can be measured is measured, until every block is answered.
 
-A block waits for those whose answers it reads; one whose groups nobody listed first learns which there are, and is then
-measured over them. What the steps are depends on the plan and on earlier noisy answers alone, so a charge that is
-resumed takes the same ones; their total cost was fixed before the first.
+A block waits for those whose answers it reads. One whose groups nobody listed first learns which there are, and one
+whose bounds nobody stated finds some; it is then measured over these groups, within these bounds. What the steps are
+depends on the plan and on earlier noisy answers alone, so a charge that is resumed takes the same ones; their total
+cost was fixed before the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from privql.finish.cells import finish_block
 from privql.finish.recipe import Recipe
 from privql.finish.table import Table
 from privql.frozen import inside
+from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Selected
@@ -24,14 +26,15 @@ from privql.kernel.terms import cells
 from privql.plan.program import BlockPlan
 
 Rows = list[tuple[Any, ...]]
-Release = Callable[[int, Sequence[Sums | Selected], Mapping[str, Table]], list[Rows]]
+Release = Callable[[int, Sequence[Sums | Selected | Chosen], Mapping[str, Table]], list[Rows]]
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A block's noisy cells, how its aggregates are made of them, and what comes out."""
+    """A block's noisy cells, how its aggregates are made of them, and what comes out; and what it was found to be."""
 
+    plan: BlockPlan
     recipes: tuple[Recipe, ...]
     cells: Rows
     table: Table
@@ -44,6 +47,7 @@ class Program:
     release: Release
     computed: Computed
     found: dict[int, Rows] = field(default_factory=dict)  # the groups of blocks that had to look for them
+    bounded: dict[int, BlockPlan] = field(default_factory=dict)  # blocks that had to look for anything, and have
     answers: dict[int, Answered] = field(default_factory=dict)
 
     def run(self) -> list[Answered]:
@@ -52,29 +56,40 @@ class Program:
             open_ = [one for one in self.plans if one.block.index not in self.answers]
             ready = [one for one in open_ if self._needs(one) <= self.answers.keys()]
             wanted = {one.block.index: self._wanted(one) for one in ready}
-            measured = {index: what for index, what in wanted.items() if what is not None}
-            noisy = dict.fromkeys(wanted, Rows())
+            measured = [what for each in wanted.values() for what in each]
+            noisy: Iterator[Rows] = iter(())
             if measured:
                 publics = {name: table for one in ready for name, table in self._publics(one).items()}
-                rows = self.release(step, list(measured.values()), publics)
-                noisy |= dict(zip(measured, rows, strict=True))
+                noisy = iter(self.release(step, measured, publics))
                 step += 1
             for one in ready:
-                if isinstance(wanted[one.block.index], Selected):
-                    self.found[one.block.index] = noisy[one.block.index]
+                rows = [next(noisy) for _ in wanted[one.block.index]]
+                if self._looks(one):
+                    self._learn(one, rows)
                 else:
-                    self._answer(one, noisy[one.block.index])
+                    self._answer(self.bounded.get(one.block.index, one), rows[0] if rows else [])
         return [self.answers[one.block.index] for one in self.plans]
 
     def _needs(self, plan: BlockPlan) -> set[int]:
         return {index for _, rel, _ in plan.publics for index in reads(rel, self.query)}
 
-    def _wanted(self, plan: BlockPlan) -> Sums | Selected | None:
+    def _looks(self, plan: BlockPlan) -> bool:
+        """Whether groups or bounds are still to be found."""
+        return bool(plan.looked_for) and plan.block.index not in self.bounded
+
+    def _wanted(self, plan: BlockPlan) -> Sequence[Sums | Selected | Chosen]:
         """What to measure next; nothing, where no group was found."""
-        if plan.selection is None or plan.block.index in self.found:
-            return plan.measured_over(self.found.get(plan.block.index))
-        assert plan.selection.selected is not None
-        return plan.selection.selected
+        if self._looks(plan):
+            return plan.looked_for
+        bounded = self.bounded.get(plan.block.index, plan)
+        measured = bounded.measured_over(self.found.get(plan.block.index))
+        return () if measured is None else (measured,)
+
+    def _learn(self, plan: BlockPlan, noisy: Sequence[Rows]) -> None:
+        """In the order of `looked_for`: the groups, if any were, and the level of each aggregate's bounds."""
+        if plan.selection is not None:
+            self.found[plan.block.index], *noisy = noisy
+        self.bounded[plan.block.index] = plan.within([level for ((level,),) in noisy])
 
     def _publics(self, plan: BlockPlan) -> dict[str, Table]:
         tables = [self._table(one.block) for one in self.plans]
@@ -87,7 +102,7 @@ class Program:
     def _answer(self, plan: BlockPlan, rows: Rows) -> None:
         recipes = recipes_of(plan)
         groups = plan.groups(self.found.get(plan.block.index))
-        self.answers[plan.block.index] = Answered(recipes, rows, finish_block(plan.block, recipes, rows, groups))
+        self.answers[plan.block.index] = Answered(plan, recipes, rows, finish_block(plan.block, recipes, rows, groups))
 
 
 def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:

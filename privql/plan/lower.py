@@ -97,7 +97,8 @@ def lower(
         limits += [] if declared is None else [declared]
     rows = min([*limits, *([] if stable.rows is None else [stable.rows])], default=None)
     if rows is not None and rows != stable.rows:
-        totals = None if block.keys or isinstance(block.rel, Once) else of_units(stable, contributions, rows)
+        open_ = [one.privacy is not None and one.privacy.bounds_auto for one in block.aggregates]
+        totals = None if block.keys or isinstance(block.rel, Once) else of_units(stable, contributions, rows, open_)
         if totals is not None:
             stable, contributions = totals
         else:  # last of all, so that rows which a filter drops do not use up a unit's share

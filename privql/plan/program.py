@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -11,13 +12,16 @@ from privql.check.relations import Aggregate, Block, CheckedQuery
 from privql.diagnostics import refuse
 from privql.frozen import frozen
 from privql.kernel import measure
+from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Balance, Contribution, Tally, Unit
+from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
+from privql.plan.automatic import Search, search_of
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, PublicRows, lower
 from privql.plan.selection import Selection, groups_limit, most_of, selection_of, stated_deltas
@@ -38,6 +42,7 @@ class Measurement:
     sensitivity: Sensitivity
     grid: Fraction
     epsilon: Amount
+    open: bool = False  # its bounds are still to be found: until then, the widest
 
     @property
     def scale(self) -> Fraction | None:
@@ -46,7 +51,7 @@ class Measurement:
 
     def halfwidth(self, confidence: Fraction) -> Fraction | None:
         """How far off the answer may be, where that does not depend on the data."""
-        if self.scale is None or isinstance(self.contribution, Balance):
+        if self.scale is None or self.open or isinstance(self.contribution, Balance):
             return None
         return halfwidth(self.scale, confidence) * self.grid
 
@@ -58,16 +63,41 @@ class BlockPlan:
     measurements: tuple[Measurement, ...]
     measured: Measured | None  # None while a parameter of its price has no value
     selection: Selection | None = None  # where nobody listed all of its groups
+    searches: tuple[Search, ...] = ()  # for bounds that nobody stated
+    levels: tuple[int, ...] | None = None  # those that each of them found
 
     @property
     def publics(self) -> tuple[PublicRows, ...]:
         return self.lowered.publics
 
     @property
-    def measurable(self) -> tuple[Measured | Selected, ...]:
-        """What is measured of the block, the groups that are still to be found being any."""
+    def measurable(self) -> tuple[Measured | Selected | Chosen, ...]:
+        """What is measured of the block, the groups that are still to be found being any, the bounds the widest."""
+        return (*self.looked_for, *(() if self.measured is None else (self.measured,)))
+
+    @property
+    def looked_for(self) -> tuple[Selected | Chosen, ...]:
+        """What must be known before its sums are measured."""
         selected = self.selection.selected if self.selection is not None else None
-        return tuple(one for one in (selected, self.measured) if one is not None)
+        return tuple(one for one in (selected, *(search.chosen for search in self.searches)) if one is not None)
+
+    def within(self, levels: Sequence[int]) -> BlockPlan:
+        """The same within the bounds that were found: the same price, and noise for no more than these."""
+        made, measured = list(self.measurements), list(self.lowered.contributions)
+        for search, level in zip(self.searches, levels, strict=True):
+            made_of, measured[search.at] = search.contributions(level, self.lowered)
+            one = _wanted(search.aggregate, made_of, measured[search.at], self.block, self.lowered)
+            made[search.at] = replace(
+                made[search.at], contribution=made_of, sensitivity=one.sensitivity, grid=one.grid, open=False
+            )
+        lowered = replace(self.lowered, contributions=tuple(measured))
+        return replace(
+            self,
+            lowered=lowered,
+            measurements=tuple(made),
+            measured=_proved(self.block, lowered, made),
+            levels=tuple(levels),
+        )
 
     def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Measured | None:
         """The measurement over the groups that were found; None if there is none."""
@@ -110,6 +140,10 @@ class Plan:
         return tuple(one for block in self.blocks for one in block.measurements)
 
     @property
+    def searches(self) -> tuple[Search, ...]:
+        return tuple(one for block in self.blocks for one in block.searches)
+
+    @property
     def epsilon(self) -> Amount:
         return sum(self.by_unit.values(), ZERO)
 
@@ -127,6 +161,7 @@ class Plan:
         out: dict[str, Amount] = {}
         spending = [(one.unit, one.epsilon) for one in self.measurements]
         spending += [(one.unit, one.epsilon) for one in self.selections]
+        spending += [(one.unit, one.epsilon) for one in self.searches]
         for unit, epsilon in spending:
             out[unit.name] = out.get(unit.name, ZERO) + epsilon
         return out
@@ -154,12 +189,13 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
     wanted: dict[int, list[Wanted]] = {}
     lowered: dict[int, Lowered] = {}
     for block in query.blocks:
-        contributions = tuple(contribution(aggregate) for aggregate in block.aggregates)
+        contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in block.aggregates)
         lowered[block.index] = lower(block, contributions, limits.get(block.index), env, query)
         made = zip(block.aggregates, contributions, lowered[block.index].contributions, strict=True)
         wanted[block.index] = [_wanted(*one, block, lowered[block.index]) for one in made]
     spent: dict[int, list[Amount]] = {}
     looked: dict[int, Selection] = {}
+    searches: dict[int, tuple[Search, ...]] = {}
     for clause, indices in clauses:
         for group in _payers(clause, indices, query):
             default = env.settings.epsilon or env.default_epsilon.get(query.blocks[group[0]].unit.name)
@@ -170,13 +206,27 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
             amounts, each = split(clause, covered, default, env.params, env.confidence, span, shares)
             prices = iter(amounts)
             for index in group:
-                spent[index] = [next(prices) for _ in wanted[index]]
+                block, paid = query.blocks[index], [next(prices) for _ in wanted[index]]
+                parts = {
+                    at: epsilon.times(automatic.SHARE)
+                    for at, epsilon in enumerate(paid)
+                    if automatic.automatic(block.aggregates[at])
+                }
+                searches[index] = tuple(search_of(block, at, lowered[index], part) for at, part in parts.items())
+                spent[index] = [epsilon - parts.get(at, ZERO) for at, epsilon in enumerate(paid)]
             for index in looking:
                 block = query.blocks[index]
                 looked[index] = selection_of(block, lowered[index], most.get(index), each, deltas[index])
     return Plan(
         tuple(
-            _block(block, lowered[block.index], wanted[block.index], spent[block.index], looked.get(block.index))
+            _block(
+                block,
+                lowered[block.index],
+                wanted[block.index],
+                spent[block.index],
+                looked.get(block.index),
+                searches[block.index],
+            )
             for block in query.blocks
         )
     )
@@ -222,30 +272,46 @@ def _wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, bl
 
 
 def _block(
-    block: Block, lowered: Lowered, wanted: list[Wanted], spent: list[Amount], selection: Selection | None
+    block: Block,
+    lowered: Lowered,
+    wanted: list[Wanted],
+    spent: list[Amount],
+    selection: Selection | None,
+    searches: tuple[Search, ...],
 ) -> BlockPlan:
     rows = lowered.rows
     assert rows is not None
+    open_ = {search.at for search in searches}
     measurements = tuple(
-        Measurement(one.aggregate, block.index, block.unit, rows, one.contribution, one.sensitivity, one.grid, epsilon)
-        for one, epsilon in zip(wanted, spent, strict=True)
-    )
-    scales = [one.scale for one in measurements]
-    measured = None
-    if all(scale is not None for scale in scales):
-        measured = measure.laplace(
-            lowered.stable,
-            lowered.keys,
-            lowered.contributions,
-            tuple(s for s in scales if s is not None),
+        Measurement(
+            one.aggregate,
+            block.index,
+            block.unit,
+            rows,
+            one.contribution,
+            one.sensitivity,
+            one.grid,
+            epsilon,
+            at in open_,
         )
-        planned = sum((epsilon.constant for epsilon in spent), Fraction(0))
-        if measured.cost.epsilon != planned:
-            raise refuse(
-                "PQL0901",
-                "the price and the proof disagree",
-                block.span,
-                why=f"planned ε = {planned}, proved ε = {measured.cost.epsilon}",
-                help="report this query: it was not run",
-            )
-    return BlockPlan(block, lowered, measurements, measured, selection)
+        for at, (one, epsilon) in enumerate(zip(wanted, spent, strict=True))
+    )
+    return BlockPlan(block, lowered, measurements, _proved(block, lowered, measurements), selection, searches)
+
+
+def _proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | None:
+    """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value."""
+    scales = [one.scale for one in measurements if one.scale is not None]
+    if len(scales) != len(measurements):
+        return None
+    measured = measure.laplace(lowered.stable, lowered.keys, lowered.contributions, tuple(scales))
+    planned = sum((one.epsilon.constant for one in measurements), Fraction(0))
+    if measured.cost.epsilon != planned:
+        raise refuse(
+            "PQL0901",
+            "the price and the proof disagree",
+            block.span,
+            why=f"planned ε = {planned}, proved ε = {measured.cost.epsilon}",
+            help="report this query: it was not run",
+        )
+    return measured

@@ -97,8 +97,6 @@ def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amo
     clause = one.aggregate.privacy
     if clause is None:
         return None
-    if clause.bounds_auto:
-        raise refuse("PQL0408", "BOUNDS AUTO cannot be used yet", clause.span, help="state the bounds with CLAMP")
     if clause.within is not None:
         return Amount(_within(one, clause, params, _confidence(clause, params, confidence)))
     return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
@@ -169,6 +167,14 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
             one.aggregate.span,
             why="the error of an average depends on how many rows there are, which is private",
             help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",
+        )
+    if one.aggregate.privacy is not None and one.aggregate.privacy.bounds_auto:
+        raise refuse(
+            "PQL0411",
+            f"WITHIN cannot be promised for `{one.aggregate.text}`",
+            one.aggregate.span,
+            why="its error depends on the bounds that will be found",
+            help="spend on it instead, `SPEND EPSILON 0.5`, or state the bounds with CLAMP",
         )
     width = known(clause.within, params, "WITHIN")
     if width <= 0:

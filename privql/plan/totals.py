@@ -6,6 +6,7 @@ rows can come to has the same sensitivity, keeps every unit that stays within it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from privql.kernel import rules
@@ -13,11 +14,19 @@ from privql.kernel.rules import STEP_LIMIT, Stable
 from privql.kernel.scalars import INT, Field
 from privql.kernel.terms import Balance, Contribution, Feature, Steps, Tally, Total
 
+MOST_OPEN = 2**61
+
 Totals = tuple[Stable, tuple[Contribution, ...]]
 
 
-def of_units(stable: Stable, contributions: tuple[Contribution, ...], rows: int) -> Totals | None:
-    """One row a unit, and what it contributes; None where a mean needs its rows one by one."""
+def of_units(
+    stable: Stable, contributions: tuple[Contribution, ...], rows: int, open_: Sequence[bool]
+) -> Totals | None:
+    """One row a unit, and what it contributes; None where a mean needs its rows one by one.
+
+    `open_`: which have bounds that are still to be found, for the totals themselves. Those of a FLOAT decide its
+    steps, so it cannot be added up before.
+    """
     features: list[tuple[str, Feature]] = []
     made: list[Contribution] = []
     for at, one in enumerate(contributions):
@@ -29,6 +38,10 @@ def of_units(stable: Stable, contributions: tuple[Contribution, ...], rows: int)
             case Total(steps=steps):
                 features.append((name, one))
                 low, high = min(rows * steps.low, 0), max(rows * steps.high, 0)
+                if open_[at] and steps.value.type.kind == "FLOAT":
+                    return None
+                if open_[at]:
+                    low, high = max(low, -MOST_OPEN), min(high, MOST_OPEN)
             case Balance():
                 return None
         if not -STEP_LIMIT <= low <= high <= STEP_LIMIT:

@@ -1,0 +1,163 @@
+"""BOUNDS AUTO: the bounds of a sum or a mean are looked for first, privately, and that takes a part of its ε.
+
+Candidates double from the argument's own grid on. Doubling the bounds of a sum doubles its noise, and keeps the units
+whole that lie between; so a level is worth it while those are more than a few times 1/ε. That is what the penalty of a
+level says: 5/2 of 1/ε, or half of 1/ε for each group, where there are many and each has noise of its own. Below 1.39
+of it - the logarithm of 4, since noise that doubles has four times the square - the mean square error would not even
+be finite, were there candidates without end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from privql.check.relations import Aggregate, Block
+from privql.domains import Domain
+from privql.frozen import frozen
+from privql.kernel.bounds import Chosen, noisy_minimum
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Scalar, Value, ValueType
+from privql.kernel.terms import Contribution, Total, Unit
+from privql.plan.amounts import Amount
+from privql.plan.bounds import contribution
+from privql.plan.lower import Lowered
+
+SHARE = Fraction(1, 4)  # of the aggregate's ε; measured by benchmarks/bounds.py, as are the two that follow
+LEVEL = Fraction(5, 2)  # units, times 1/ε, that the next level must hold
+GROUP = Fraction(1, 2)
+
+_MOST_STEPS = 2**61
+_FINEST, _GREATEST = Fraction(1, 2**40), Fraction(2**60)  # of a FLOAT
+
+Interval = tuple[Fraction, Fraction]
+
+
+def automatic(aggregate: Aggregate) -> bool:
+    return aggregate.privacy is not None and aggregate.privacy.bounds_auto
+
+
+def within(aggregate: Aggregate, interval: Interval | None = None) -> Aggregate:
+    """With bounds for its argument: those given, or the widest that can be found."""
+    if not automatic(aggregate):
+        return aggregate
+    low, high = interval if interval is not None else _candidates(aggregate)[-1]
+    return replace(aggregate, domain=Domain(low, high, None, aggregate.domain.nullable, _grid(aggregate)))
+
+
+@frozen
+class Search:
+    """The search for the bounds of one aggregate of a block: of its argument, or of each unit's `totals`."""
+
+    block: int
+    at: int  # which of the block's aggregates
+    aggregate: Aggregate
+    unit: Unit
+    intervals: tuple[Interval, ...]
+    totals: bool
+    epsilon: Amount
+    chosen: Chosen | None  # None while ε has a parameter without a value
+
+    @property
+    def text(self) -> str:
+        return f"bounds of {self.aggregate.text}"
+
+    def contributions(self, level: int, lowered: Lowered) -> tuple[Contribution, Contribution]:
+        """Within the bounds found: what a row contributes, and what the kernel takes, a unit's total perhaps."""
+        interval = self.intervals[level]
+        if not self.totals:
+            made = contribution(within(self.aggregate, interval))
+            return made, made
+        grid = _grid(self.aggregate) or Fraction(1)
+        measured = lowered.contributions[self.at]
+        assert isinstance(measured, Total)
+        low, high = (int(end / grid) for end in interval)
+        return contribution(within(self.aggregate)), Total(replace(measured.steps, low=low, high=high))
+
+
+def search_of(block: Block, at: int, lowered: Lowered, epsilon: Amount) -> Search:
+    aggregate, totals = block.aggregates[at], lowered.bounding == "totals"
+    grid = _grid(aggregate) or Fraction(1)
+    if totals:
+        measured = lowered.contributions[at]
+        assert isinstance(measured, Total) and aggregate.argument is not None
+        value: Scalar = measured.steps.value
+        steps = _doubling(Fraction(0), Fraction(1), Fraction(measured.steps.low), Fraction(measured.steps.high))
+        intervals = tuple((low * grid, high * grid) for low, high in steps)
+        level, where = level_of(value, steps), None
+    else:
+        assert aggregate.argument is not None
+        intervals = _candidates(aggregate)
+        level, where = level_of(aggregate.argument, intervals), aggregate.where
+    chosen = None
+    if epsilon.known:
+        each = max(LEVEL, GROUP * math.prod(len(key.members) for key in lowered.keys))
+        penalty = math.ceil(each / epsilon.constant)
+        chosen = noisy_minimum(lowered.owned, level, where, len(intervals), penalty, epsilon.constant)
+    return Search(block.index, at, aggregate, block.unit, intervals, totals, epsilon, chosen)
+
+
+def level_of(value: Scalar, intervals: Sequence[Interval]) -> Scalar:
+    """The number of the first of nested intervals that holds the value, else of the last; NULL of NULL."""
+    lows, highs = ([interval[side] for interval in intervals] for side in (0, 1))
+
+    def holds(at: int) -> Scalar:
+        tests = [Apply("le", (value, _const(highs[at], value.type)), BOOL)] if highs[0] != highs[-1] else []
+        tests += [Apply("ge", (value, _const(lows[at], value.type)), BOOL)] if lows[0] != lows[-1] else []
+        return Apply("and", tuple(tests), BOOL) if len(tests) > 1 else tests[0]
+
+    def among(first: int, end: int) -> Scalar:
+        if end - first == 1:
+            return Const(first, INT)
+        middle = (first + end) // 2
+        return Apply("case", (holds(middle - 1), among(first, middle), among(middle, end)), INT)
+
+    return Apply("case", (Apply("is_null", (value,), BOOL), Const(None, INT), among(0, len(intervals))), INT)
+
+
+def _candidates(aggregate: Aggregate) -> tuple[Interval, ...]:
+    """Around 0 - a mean's, from the end that is known on - as far as the argument can reach, on every side it can."""
+    domain, grid = aggregate.domain, _grid(aggregate)
+    low, high = (Fraction(0), Fraction(0)) if domain.empty else (domain.low, domain.high)
+    start = Fraction(0)
+    if aggregate.function == "avg":
+        start = low if low is not None else high if high is not None else start
+    most = _most(aggregate, grid)
+    low, high = min(start, -most if low is None else low), max(start, most if high is None else high)
+    return _doubling(start, grid if grid is not None else _FINEST, low, high)
+
+
+def _doubling(start: Fraction, size: Fraction, low: Fraction, high: Fraction) -> tuple[Interval, ...]:
+    out = [(max(start - size, low), min(start + size, high))]
+    while out[-1] != (low, high):
+        size *= 2
+        out.append((max(start - size, low), min(start + size, high)))
+    return tuple(out)
+
+
+def _grid(aggregate: Aggregate) -> Fraction | None:
+    """None of a FLOAT: its steps are chosen when its bounds are known."""
+    type = aggregate.argument_type
+    assert type is not None
+    if type.kind == "FLOAT":
+        return None
+    return aggregate.domain.grid or Fraction(1, 10**type.scale)
+
+
+def _most(aggregate: Aggregate, grid: Fraction | None) -> Fraction:
+    type = aggregate.argument_type
+    assert type is not None
+    if grid is None:
+        return _GREATEST
+    greatest = _MOST_STEPS * grid
+    return min(greatest, Fraction(10**type.precision - 1, 10**type.scale)) if type.kind == "DECIMAL" else greatest
+
+
+def _const(end: Fraction, type: ValueType) -> Scalar:
+    value: Value = end
+    if type.kind == "INT":
+        value = int(end)
+    elif type.kind == "FLOAT":
+        value = float(end)
+    return Const(value, type)
