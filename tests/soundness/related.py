@@ -34,7 +34,8 @@ CREATE UNIT person{" NEIGHBOURS CHANGE ONE" if change_one else ""};
 CREATE PUBLIC TABLE wards (ward TEXT KEY, floor INT, open BOOL);
 CREATE PUBLIC TABLE codes (code INT, label TEXT);
 CREATE PRIVATE TABLE patients (
-  pid TEXT UNIT person KEY, age INT BETWEEN 0 AND 3, sex TEXT IN ('a', 'b'), ward TEXT REFERENCES wards(ward), smoker BOOL
+  pid TEXT UNIT person KEY, age INT BETWEEN 0 AND 3, sex TEXT IN ('a', 'b'), ward TEXT REFERENCES wards(ward),
+  smoker BOOL
 );
 CREATE PRIVATE TABLE visits (
   vid INT KEY, pid TEXT UNIT person, ward TEXT IN ('a', 'b', 'c'), minutes INT BETWEEN -1 AND 4, urgent BOOL

@@ -97,7 +97,16 @@ class Queries:
 
     def aggregate(self, scope: Sequence[Text]) -> str:
         x = self.pick.choice(scope).sql
-        made = self.pick.choice(("COUNT(*)", "COUNT(*)", f"COUNT({x})", f"SUM({self.bounded(scope)})", f"SUM({self.number(scope)})", f"AVG({self.bounded(scope)})"))  # fmt: skip
+        made = self.pick.choice(
+            (
+                "COUNT(*)",
+                "COUNT(*)",
+                f"COUNT({x})",
+                f"SUM({self.bounded(scope)})",
+                f"SUM({self.number(scope)})",
+                f"AVG({self.bounded(scope)})",
+            )
+        )
         return made + (f" FILTER (WHERE {self.simple(scope)})" if self.chance(0.2) else "")
 
     def key(self, scope: Sequence[Text]) -> str:
@@ -119,9 +128,9 @@ class Queries:
             text = f"SELECT {value.format(f'{alias}.{number}')} AS n FROM {table} {alias}{where}"
             return Rows("", (("n", "int"),), public=True), text, text
         members = ("'a'", "'b'") if table == "tests" else ("'a'", "'b'", "'c'", "NULL")
-        text = f"SELECT {alias}.{key} AS g, {value.format(f'{alias}.{number}')} AS n FROM {table} {alias}{where} GROUP BY 1"  # fmt: skip
+        text = f"SELECT {alias}.{key} AS g, {value.format(f'{alias}.{number}')} AS n FROM {table} {alias}{where} GROUP BY 1"
         groups = ", ".join(f"({member})" for member in members)
-        plain = f"SELECT k.g, COALESCE(i.n, 0) AS n FROM (VALUES {groups}) k(g) LEFT JOIN ({text}) i ON i.g IS NOT DISTINCT FROM k.g"  # fmt: skip
+        plain = f"SELECT k.g, COALESCE(i.n, 0) AS n FROM (VALUES {groups}) k(g) LEFT JOIN ({text}) i ON i.g IS NOT DISTINCT FROM k.g"
         return Rows("", (("g", "text"), ("n", "int")), public=True), text, plain
 
     # ---------------------------------------------------------------- private rows
@@ -181,7 +190,7 @@ class Queries:
                         f"SUM({x})",
                         f"MIN({x})",
                         f"MAX({x})",
-                    )  # fmt: skip
+                    )
                 )
         return made + (f" FILTER (WHERE {self.simple(scope)})" if self.chance(0.2) else "")
 
@@ -242,7 +251,9 @@ class Queries:
         one, other = self.pick.choice(pairs)
         same = f"{one.sql} = {other.sql}" if self.chance(0.7) else f"{other.sql} = {one.sql}"
         same_name = one.sql.split(".")[-1] == other.sql.split(".")[-1] and names.count(one.sql.split(".")[-1]) == 1
-        shape = self.pick.choice(("comma", "INNER", "INNER", "LEFT", "LEFT", "RIGHT", "FULL", "USING", "USING", "NATURAL"))  # fmt: skip
+        shape = self.pick.choice(
+            ("comma", "INNER", "INNER", "LEFT", "LEFT", "RIGHT", "FULL", "USING", "USING", "NATURAL")
+        )
         if shape == "comma" or listed:
             return f"{text}, {written} AS {alias}", new, [same]
         if shape == "USING" and same_name and alone:
@@ -329,7 +340,7 @@ class Queries:
                 f"COALESCE({x}, 1)",
                 f"CASE WHEN {self.simple(scope)} THEN {x} ELSE {y} END",
                 f"CASE WHEN {self.simple(scope)} THEN 1 ELSE 0 END",
-            )  # fmt: skip
+            )
         )
 
     def bounded(self, scope: Sequence[Text]) -> str:
@@ -344,10 +355,25 @@ class Queries:
         match column.kind:
             case "int":
                 right = self.pick.choice(others) if self.chance(0.3) else str(self.pick.choice((0, 1, 1, 2)))
-                return self.pick.choice((f"{column.sql} {self.comparison()} {right}", f"{column.sql} {self.comparison()} {right}", f"{column.sql} IN (0, 2)", f"{column.sql} BETWEEN 0 AND 1", f"{column.sql} IS NULL"))  # fmt: skip
+                return self.pick.choice(
+                    (
+                        f"{column.sql} {self.comparison()} {right}",
+                        f"{column.sql} {self.comparison()} {right}",
+                        f"{column.sql} IN (0, 2)",
+                        f"{column.sql} BETWEEN 0 AND 1",
+                        f"{column.sql} IS NULL",
+                    )
+                )
             case "text":
                 right = self.pick.choice(others) if self.chance(0.3) else "'a'"
-                return self.pick.choice((f"{column.sql} = {right}", f"{column.sql} <> {right}", f"{column.sql} IS NOT NULL", f"{column.sql} IN ('b', 'c')"))  # fmt: skip
+                return self.pick.choice(
+                    (
+                        f"{column.sql} = {right}",
+                        f"{column.sql} <> {right}",
+                        f"{column.sql} IS NOT NULL",
+                        f"{column.sql} IN ('b', 'c')",
+                    )
+                )
             case "bool":
                 return self.pick.choice((column.sql, f"NOT {column.sql}", f"{column.sql} IS NOT TRUE"))
             case _:
@@ -362,7 +388,7 @@ class Queries:
     # ---------------------------------------------------------------- queries inside expressions
 
     def inner(self, scope: Sequence[Text]) -> tuple[str, list[Text], list[str]]:
-        """FROM of a query inside, its columns, and what ties it to the row around: it is private, public or a release."""
+        """FROM of a query inside, its columns, and what ties it to the row around: private rows, public ones, a release."""
         located = [c for c in scope if c.kind in LOCATING]
         alias = self.alias()
         if located and self.chance(0.6):
@@ -417,7 +443,7 @@ class Queries:
             return f"{self.number(scope)} {self.comparison()} {self.scalar(scope)}"
         text, new, ties = self.inner(scope)
         if shape == "exists":
-            return f"{no}EXISTS (SELECT {self.pick.choice(('1', '*', new[0].sql))} {text}{self.where(ties, scope, new, True)})"  # fmt: skip
+            return f"{no}EXISTS (SELECT {self.pick.choice(('1', '*', new[0].sql))} {text}{self.where(ties, scope, new, True)})"
         kind = self.pick.choice([k for k in ("int", "text") if any(c.kind == k for c in new)] or ["int"])
         operand, own = self.value(scope, kind), self.value(new, kind)
         if shape == "any":
@@ -431,7 +457,17 @@ class Queries:
         text, new, ties = self.inner(scope)
         numbers = [c.sql for c in new if c.kind == "int"] or ["1"]
         x = self.pick.choice(numbers)
-        value = self.pick.choice(("COUNT(*)", "COUNT(*) + 1", f"COUNT({x})", f"SUM({x})", f"MIN({x})", f"MAX({x})", f"COALESCE(MAX({x}), -1)"))  # fmt: skip
+        value = self.pick.choice(
+            (
+                "COUNT(*)",
+                "COUNT(*) + 1",
+                f"COUNT({x})",
+                f"SUM({x})",
+                f"MIN({x})",
+                f"MAX({x})",
+                f"COALESCE(MAX({x}), -1)",
+            )
+        )
         return f"(SELECT {value} {text}{self.where(ties, scope, new, False)})"
 
     def released_here(self, scope: Sequence[Text]) -> str:

@@ -17,7 +17,7 @@ from tests.soundness.plain import Plain, apart
 from tests.soundness.related import PUBLIC, environment, honest, policy
 from tests.soundness.related_queries import Queries, Query
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 150
+QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 100
 MANY = 1_000_000  # rows of a unit: none is cut off
 ENV = environment(MANY, change_one=False)
 FOUND = Path(__file__).parent / "found.sql"  # queries that once had another answer: one a line, with `keys |` before it
@@ -44,7 +44,8 @@ def checked(query: Query) -> StatementCheck:
 def differs(query: Query, check: StatementCheck, plain: Plain, exactly: Exactly, choice: random.Random) -> str | None:
     tables = honest(choice)
     plain.hold(tables)
-    found = apart(exactly.answer(check, tables), plain.rows(query.plain), query.keys)
+    wanted = plain.rows(query.plain)
+    found = apart(exactly.answer(check, tables), wanted, query.keys) if wanted is not None else None
     return None if found is None else f"{found}\n{query.sql}\n{tables}"
 
 

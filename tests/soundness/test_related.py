@@ -1,4 +1,4 @@
-"""Random SQL over related tables: one unit more, fewer or changed, in all tables at once, moves no sum beyond its claim."""
+"""Random SQL over related tables: one unit more, fewer or changed, in all of them at once, moves no sum beyond its claim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.soundness.neighbours import apart
 from tests.soundness.related import HOSTILE, Database, environment, together
 from tests.soundness.related_queries import Queries
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 240
+QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 150
 SALT = b"related neighbours"
 ENVS = [(environment(at_most, change_one), change_one) for at_most in (2, None) for change_one in (False, True)]
 LIMITS = ("", "", "", " AT MOST 1 ROWS PER UNIT", " AT MOST 2 ROWS PER UNIT", " AT MOST 5 ROWS PER UNIT")
