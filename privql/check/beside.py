@@ -36,11 +36,14 @@ from privql.check.relations import (
     Windowed,
     Working,
 )
+from privql.check.repairs import keeps_public_rows, off_the_unit
+from privql.check.scope import Scope
 from privql.check.typed import Context
-from privql.diagnostics import PrivQLError, Span, refuse
+from privql.diagnostics import Span, refuse
 from privql.frozen import inside
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
 from privql.policy.findings import listing
+from privql.syntax import ast
 
 
 def produced(rel: Rel) -> dict[str, ValueType]:
@@ -117,7 +120,7 @@ def both(terms: Sequence[Scalar]) -> Scalar | None:
     return None if not terms else terms[0] if len(terms) == 1 else Apply("and", tuple(terms), BOOL)
 
 
-def arranged(rel: Rel, condition: Scalar | None, span: Span, context: Context) -> Rel:
+def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, scope: Scope, context: Context) -> Rel:
     """FROM and WHERE over private rows: the tables one after another, each where conditions tie it to those before."""
     leaves: list[Rel] = []
     tests: list[Scalar] = []
@@ -142,7 +145,7 @@ def arranged(rel: Rel, condition: Scalar | None, span: Span, context: Context) -
     while todo:
         chosen = _next(todo, leaves, columns, seen, tests, same, context)
         if chosen is None:
-            raise off_the_unit(made, leaves[todo[0]], span, context)
+            raise off_the_unit(seen, columns[todo[0]], node, scope)
         todo.remove(chosen)
         seen |= columns[chosen]
         now = [t for t in tests if reads[t] & everything <= seen and not fields(t) & context.subqueries.keys()]
@@ -220,28 +223,16 @@ def _of_one_unit(left: set[str], right: set[str], same: dict[str, str], context:
     return bool(located(left) & located(right))
 
 
-def outer_join(joined: Joined, span: Span, context: Context) -> Rel:
+def outer_join(joined: Joined, node: ast.Join, scope: Scope, context: Context) -> Rel:
     """A LEFT, RIGHT or FULL join with private rows, whose ON says all of how they meet."""
     left, right = private(joined.left), private(joined.right)
     kept = {"LEFT": (True, False), "RIGHT": (False, True), "FULL": (True, True)}[joined.kind]
     if (kept[0] and not left) or (kept[1] and not right):
-        raise refuse(
-            "PQL0412",
-            f"a {joined.kind} JOIN that keeps public rows",
-            span,
-            why="a public row that meets nobody would vanish, or appear, with one unit",
-            help="keep the private rows: put the public table on the other side, or make the join INNER; groups that"
-            " nobody is in are listed by `GROUP BY k KEYS (SELECT …)`",
-        )
-    if (
-        left
-        and right
-        and not _of_one_unit(
-            set(produced(joined.left)), set(produced(joined.right)), _same(conjuncts(joined.on)), context
-        )
-    ):
-        raise off_the_unit(joined.left, joined.right, span, context)
-    joined = _asked_before(joined, span, context)
+        raise keeps_public_rows(node, left)
+    ours, theirs = set(produced(joined.left)), set(produced(joined.right))
+    if left and right and not _of_one_unit(ours, theirs, _same(conjuncts(joined.on)), context):
+        raise off_the_unit(ours, theirs, node, scope)
+    joined = _asked_before(joined, node.span, context)
     if joined.kind == "RIGHT":
         return replace(joined, kind="LEFT", left=joined.right, right=joined.left)
     return joined
@@ -264,31 +255,6 @@ def _asked_before(joined: Joined, span: Span, context: Context) -> Joined:
         on = replaced(on, {value: Field(answer.id, asked.type)}, context)  # type: ignore[arg-type]
         joined = replace(joined, left=side, on=on) if left else replace(joined, right=side, on=on)
     return joined
-
-
-def off_the_unit(left: Rel, right: Rel, span: Span, context: Context) -> PrivQLError:
-    one, other = (private_tables(rel, context) for rel in (left, right))
-    return refuse(
-        "PQL0412",
-        f"nothing says that these rows of {listing(one)} and of {listing(other)} are of the same unit",
-        span,
-        why="otherwise one person's row would meet the rows of everybody",
-        help=_how_to_tie(left, right, context),
-    )
-
-
-def _how_to_tie(left: Rel, right: Rel, context: Context) -> str:
-    places: dict[str, str] = {}
-    for id in produced(left):
-        attribute = context.attributes[id]
-        if attribute.locates is not None:
-            places.setdefault(attribute.locates, attribute.name)
-    for id in produced(right):
-        attribute = context.attributes[id]
-        if attribute.locates in places:
-            name = places[attribute.locates]
-            return f"join them on it: `a.{name} = b.{attribute.name}`"
-    return "select the unit's column on both sides, and join on it"
 
 
 def rows_per_unit(rel: Rel, context: Context) -> int | None:

@@ -23,7 +23,7 @@ from privql.check.operations import (
     sized,
     volatile,
 )
-from privql.check.relations import SubqueryKind
+from privql.check.relations import Attribute, SubqueryKind
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
@@ -129,15 +129,19 @@ def _column(node: ast.Column, place: Place) -> Typed:
         return replace(alias, span=node.span)
     if len(node.path) == 1 and fold(node.path[0]) in VOLATILE and not place.scope.find(node.path):
         raise volatile(node.path[0], node.span)
+    attribute = _resolved(node, place)
+    readable(attribute, node.span)
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _resolved(node: ast.Column, place: Place) -> Attribute:
     try:
-        attribute = place.scope.resolve(node.path, node.span)
+        return place.scope.resolve(node.path, node.span)
     except PrivQLError as unknown:
         if not any(found.fixes for found in unknown.diagnostics):
             _meant_as_text(node, place)
         raise
-    readable(attribute, node.span)
-    place.context.used[attribute.id] = node.span
-    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
 
 
 def _meant_as_text(node: ast.Column, place: Place) -> None:
@@ -198,7 +202,7 @@ def identifier(node: ast.Expr, place: Place) -> Typed | None:
     """A unit's identifier, where it may be counted, grouped by or compared with its like: all else is forbidden."""
     if not isinstance(node, ast.Column) or (len(node.path) == 1 and not place.scope.find(node.path) and place.aliases):
         return None
-    attribute = place.scope.resolve(node.path, node.span)
+    attribute = _resolved(node, place)
     if attribute.unit is None or attribute.hidden:
         return None
     place.context.used[attribute.id] = node.span

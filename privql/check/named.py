@@ -10,6 +10,8 @@ from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
 from privql.kernel.scalars import Field
+from privql.names import fold
+from privql.policy.catalog import Column, Table
 from privql.syntax import ast
 
 
@@ -92,3 +94,12 @@ def position(node: ast.Expr, count: int) -> int | None:
             help=f"write {'1' if count == 1 else f'1 to {count}'}, or a name",
         )
     return at - 1
+
+
+def locates(column: Column, table: Table) -> str | None:
+    """What a column tells of a private row: its unit, or which row of a table it is or refers to, and so its unit."""
+    if column.unit is not None:
+        return f"unit {fold(column.unit)}"
+    if column.references is not None and column.name in table.via:
+        return ".".join(map(fold, column.references))
+    return f"{fold(table.name)}.{fold(column.name)}" if (column.name,) in table.keys else None

@@ -56,7 +56,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         facts = known_from(test, place)
         context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
     if secret:
-        rel = arranged(rel, where, node.span, context)
+        rel = arranged(rel, where, node, scope, context)
     elif where is not None:
         rel = Where(rel, where)
     place = replace(place, facts=facts)

@@ -8,7 +8,7 @@ from typing import Literal
 from privql.check.beside import arranged, one_unit, outer_join
 from privql.check.cut import row_function
 from privql.check.expressions import condition
-from privql.check.named import bind, private, relabel, renamed
+from privql.check.named import bind, locates, private, relabel, renamed
 from privql.check.opaque import alike, readable
 from privql.check.operations import apply, not_yet
 from privql.check.relations import (
@@ -30,7 +30,7 @@ from privql.diagnostics import PrivQLError, Span, refuse
 from privql.domains import held
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.names import fold
-from privql.policy.catalog import Column, Table, View
+from privql.policy.catalog import Table, View
 from privql.syntax import ast
 from privql.syntax.unparse_queries import relation
 
@@ -126,7 +126,7 @@ def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Col
             continue
         unit = declared.unit if secret and declared.unit is not None else None
         label = Label.PRIVATE if secret else Label.PUBLIC
-        located = _locates(declared, table) if secret else None
+        located = locates(declared, table) if secret else None
         domain = held(declared.domain, declared.type)
         attribute = Attribute(
             context.fresh(),
@@ -151,15 +151,6 @@ def _table(table: Table, node: ast.TableRef, context: Context) -> tuple[Rel, Col
     if secret:
         return PrivateScan(table.name, scanned), tuple(columns)
     return PublicScan(table.name, scanned, node.dummy), tuple(columns)
-
-
-def _locates(column: Column, table: Table) -> str | None:
-    """What a column tells of a private row: its unit, or which row of a table it is or refers to, and so its unit."""
-    if column.unit is not None:
-        return f"unit {fold(column.unit)}"
-    if column.references is not None and column.name in table.via:
-        return ".".join(map(fold, column.references))
-    return f"{fold(table.name)}.{fold(column.name)}" if (column.name,) in table.keys else None
 
 
 def _view(view: View, node: ast.TableRef, context: Context) -> Bound:
@@ -205,17 +196,15 @@ def _joined(node: ast.Join, context: Context, outer: Scope, before: Scope | None
         assert isinstance(rel, Joined)
         rel = replace(rel, on=row_function(on, context).term if private(rel) else on.term)
     _null_extended(node.kind, left[1], right[1], context)
-    return _settled(rel, node, context), scope
+    return _settled(rel, node, scope, context), scope
 
 
-def _settled(rel: Rel, node: ast.Join, context: Context) -> Rel:
+def _settled(rel: Rel, node: ast.Join, scope: Scope, context: Context) -> Rel:
     """An outer join of private rows says by its ON alone how they meet; others wait for WHERE."""
     if not isinstance(rel, Joined) or node.kind in ("INNER", "CROSS") or not private(rel):
         return rel
-    inner = replace(
-        rel, left=arranged(rel.left, None, node.span, context), right=arranged(rel.right, None, node.span, context)
-    )
-    return outer_join(inner, node.span, context)
+    left, right = (arranged(side, None, node, scope, context) for side in (rel.left, rel.right))
+    return outer_join(replace(rel, left=left, right=right), node, scope, context)
 
 
 def _join(
@@ -288,7 +277,9 @@ def _using(
             assert isinstance(chosen.term, Field)
             merged.append(replace(context.attributes[chosen.term.name], name=name))
     assert isinstance(rel, Joined)
-    rel = _settled(replace(rel, on=tests[0] if len(tests) == 1 else Apply("and", tuple(tests), BOOL)), node, context)
+    rel = _settled(
+        replace(rel, on=tests[0] if len(tests) == 1 else Apply("and", tuple(tests), BOOL)), node, scope, context
+    )
     if extra:
         kept = [(c.id, Field(c.id, c.type)) for item in scope.items for c in item.columns]
         older = [(c.id, Field(c.id, c.type)) for c in scope.merged if c.id not in {id for id, _ in kept}]

@@ -16,6 +16,7 @@ from privql.check.named import private
 from privql.check.opaque import alike
 from privql.check.operations import apply, not_yet
 from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind, Where
+from privql.check.repairs import not_this_units
 from privql.check.scope import Scope
 from privql.check.typed import Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
@@ -50,8 +51,8 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
-    if private(rel):
-        _of_this_unit(kind, operand, column, tied, span, context)
+    if private(rel) and not _of_this_unit(kind, operand, column, tied, context):
+        raise not_this_units(query, place.scope, span, kind == "exists", context)
     if kind == "exists":
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
     elif kind == "scalar":
@@ -102,22 +103,13 @@ def _compared(operand: Typed, column: Attribute, span: Span) -> Typed:
 
 
 def _of_this_unit(
-    kind: SubqueryKind, operand: Typed | None, column: Attribute | None, tied: Correlation, span: Span, context: Context
-) -> None:
+    kind: SubqueryKind, operand: Typed | None, column: Attribute | None, tied: Correlation, context: Context
+) -> bool:
     pairs = list(tied.on)
     if kind in ("in", "any") and operand is not None and column is not None:
         pairs.append((operand.term, Field(column.id, column.type)))
-    if any(
-        located(outside, context) and located(outside, context) == located(inner, context) for outside, inner in pairs
-    ):
-        return
-    raise refuse(
-        "PQL0412",
-        "nothing ties this query to the unit of the row around it",
-        span,
-        why="otherwise one person's row would depend on the rows of everybody",
-        help="compare the unit's column inside it with that outside, or aggregate in it: then it is a release",
-    )
+    places = [(located(outside, context), located(inner, context)) for outside, inner in pairs]
+    return any(here is not None and here == there for here, there in places)
 
 
 def located(term: Scalar, context: Context) -> str | None:

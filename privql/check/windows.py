@@ -89,12 +89,13 @@ def _of_one_unit(node: ast.Call, name: str, parts: tuple[Typed, ...], place: Pla
         for part in parts
     )
     if not located:
+        own = next((f"`{column.name}`" for column in place.scope.everything() if column.unit), "the unit's column")
         raise refuse(
             "PQL0407",
             "a window over the private rows of many units",
             node.span,
             why="one row's rank or neighbour depends on all the others, so one person can change every row",
-            help="PARTITION BY the unit's column, or aggregate first: windows over released groups are free",
+            help=f"PARTITION BY {own}, or aggregate first: windows over released groups are free",
         )
     if name not in _WITHIN_UNITS:
         raise not_yet(

@@ -101,12 +101,47 @@ SELECT COUNT(note) FROM patients SPEND EPSILON 1
 SELECT SUM(minutes) FROM calls SPEND EPSILON 1
 SELECT RANK() OVER (ORDER BY age) FROM patients
 SELECT COUNT(*) FROM (SELECT age FROM patients ORDER BY age LIMIT 10) AS p SPEND EPSILON 1
-SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id SPEND EPSILON 1
-SELECT COUNT(*) FROM patients WHERE region IN (SELECT code FROM regions) SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 10) AS some_visits SPEND EPSILON 1
+SELECT AVG(r) FROM (SELECT RANK() OVER (PARTITION BY sex ORDER BY age) AS r FROM patients) AS x SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT NTILE(4) OVER (PARTITION BY patient_id ORDER BY visit_id) FROM visits) AS x SPEND EPSILON 1
+SELECT sex, COUNT(*) FROM patients SPEND EPSILON 1
+SELECT age, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1
+SELECT p.age, r.name FROM patients p JOIN regions r ON p.region = r.code SPEND EPSILON 1
+SELECT COUNT(*) FROM patients CROSS JOIN visits SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p CROSS JOIN visits v WHERE p.town = 'Ash' AND p.age = 93 SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p, visits v WHERE p.age = 93 OR v.minutes = 7 SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
+SELECT COUNT(*) FROM patients JOIN visits USING (patient_id) JOIN adults a ON a.age = minutes SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p, patients q WHERE p.age = q.age SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT age FROM patients) AS p JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id <> v.patient_id SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p JOIN members m ON p.age = m.age SPEND EPSILON 1
+SELECT r.name, COUNT(*) FROM regions r LEFT JOIN patients p ON p.region = r.code GROUP BY r.name SPEND EPSILON 1
+SELECT r.name, COUNT(*) FROM patients p RIGHT JOIN regions r ON p.region = r.code GROUP BY r.name SPEND EPSILON 1
+SELECT r.name, COUNT(*) FROM patients p FULL JOIN regions r ON p.region = r.code GROUP BY r.name SPEND EPSILON 1
+SELECT name FROM regions r WHERE NOT EXISTS (SELECT * FROM patients p WHERE p.region = r.code) SPEND EPSILON 1
+SELECT name FROM regions WHERE code IN (SELECT region FROM patients) SPEND EPSILON 1
+SELECT code FROM regions EXCEPT SELECT region FROM patients SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT region FROM patients EXCEPT SELECT code FROM regions) AS x SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT age FROM patients INTERSECT SELECT minutes FROM visits) AS x SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT age FROM patients UNION SELECT minutes FROM visits) AS x SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT * FROM visits v WHERE v.minutes = p.age) SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p WHERE p.age IN (SELECT minutes FROM visits) SPEND EPSILON 1
+SELECT COUNT(*) FROM patients p WHERE p.age > (SELECT minutes FROM visits) SPEND EPSILON 1
+SELECT * FROM regions WHERE population > (SELECT age FROM patients) SPEND EPSILON 1
+SELECT patient_id FROM patients SPEND EPSILON 1
+SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id SPEND EPSILON 1
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT code FROM regions) SPEND EPSILON 1
+SELECT AVG(COUNT(*)) FROM visits GROUP BY patient_id SPEND EPSILON 1
+SELECT sex FROM patients GROUP BY sex SPEND EPSILON 1
+SELECT COUNT(*) FROM visits LIMIT 5 PER UNIT SPEND EPSILON 1
+SELECT patient_id, SUM(minutes SPEND 0.1) FROM visits GROUP BY patient_id SPEND EPSILON 1
+SELECT COUNT(*) FROM (SELECT patient_id, ward FROM visits GROUP BY ROLLUP (patient_id, ward)) AS x SPEND EPSILON 1
 SELECT MEDIAN(age) FROM patients SPEND EPSILON 1
-SELECT COUNT(DISTINCT sex) FROM patients SPEND EPSILON 1
-SELECT DISTINCT sex FROM patients
-SELECT sex, COUNT(*) FROM patients GROUP BY ROLLUP (sex) SPEND EPSILON 1
+SELECT DISTINCT town FROM patients
+SELECT DISTINCT sex FROM patients ORDER BY age
+SELECT sex, smoker, COUNT(DISTINCT age) FROM patients GROUP BY CUBE (sex, smoker) SPEND EPSILON 1
 SELECT age FROM patients UNION SELECT 1
 SELECT COUNT(*) FROM patients USING GAUSSIAN SPEND EPSILON 1
 SELECT MAX(code SPEND 1) FROM regions
@@ -126,6 +161,92 @@ SELECT COUNT(*) FROM patients WITHIN 10 AT 95% MAX EPSILON 0.1
 SELECT COUNT(* SPEND 0.2), SUM(age) FROM patients SPEND EPSILON 0.1
 SELECT COUNT(* SHARE 0), SUM(age) FROM patients SPEND EPSILON 0.1
 """.strip().splitlines()
+
+
+# What a refusal without an edit says to write, and that it passes.
+FOLLOWED = [
+    (
+        "SELECT sex, COUNT(*) FROM patients SPEND EPSILON 1",
+        "add `sex` to GROUP BY",
+        "SELECT sex, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1",
+    ),
+    (
+        "SELECT age, sex FROM patients SPEND EPSILON 1",
+        "aggregate them, for example `SELECT COUNT(*) FROM …`",
+        "SELECT COUNT(*) FROM patients SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT age FROM patients) AS p JOIN visits v ON p.age = v.minutes SPEND EPSILON 1",
+        "select the unit's column in `p`, too, and join on it",
+        "SELECT COUNT(*) FROM (SELECT patient_id, age FROM patients) AS p JOIN visits v"
+        " ON p.age = v.minutes AND p.patient_id = v.patient_id SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM patients p JOIN members m ON p.age = m.age SPEND EPSILON 1",
+        "aggregate one of them first; the answer may be joined",
+        "SELECT COUNT(*) FROM patients p JOIN (SELECT age, COUNT(*) AS n FROM members GROUP BY age SPEND EPSILON 1) m"
+        " ON p.age = m.age SPEND EPSILON 1",
+    ),
+    (
+        "SELECT name FROM regions WHERE code IN (SELECT region FROM patients) SPEND EPSILON 1",
+        "count them: `(SELECT COUNT(*) FROM … WHERE …) > 10`",
+        "SELECT name FROM regions WHERE (SELECT COUNT(*) FROM patients WHERE region = code) > 10 SPEND EPSILON 1",
+    ),
+    (
+        "SELECT code FROM regions EXCEPT SELECT region FROM patients SPEND EPSILON 1",
+        "aggregate the private side",
+        "SELECT code FROM regions EXCEPT"
+        " SELECT region FROM (SELECT region, COUNT(*) AS n FROM patients GROUP BY region) AS x WHERE n > 10"
+        " SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT age FROM patients UNION SELECT minutes FROM visits) AS x SPEND EPSILON 1",
+        "select the unit's column on both sides, or write UNION ALL",
+        "SELECT COUNT(*) FROM (SELECT patient_id, age FROM patients UNION SELECT patient_id, minutes FROM visits) AS x"
+        " SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT age FROM patients UNION SELECT minutes FROM visits) AS x SPEND EPSILON 1",
+        "or write UNION ALL",
+        "SELECT COUNT(*) FROM (SELECT age FROM patients UNION ALL SELECT minutes FROM visits) AS x SPEND EPSILON 1",
+    ),
+    (
+        "SELECT AVG(r) FROM (SELECT RANK() OVER (ORDER BY minutes) AS r FROM visits) AS x SPEND EPSILON 1",
+        "PARTITION BY `patient_id`, or aggregate first",
+        "SELECT AVG(CLAMP(r, 1, 20)) FROM"
+        " (SELECT RANK() OVER (PARTITION BY patient_id ORDER BY minutes) AS r FROM visits) AS x SPEND EPSILON 1",
+    ),
+    (
+        "SELECT RANK() OVER (ORDER BY age) FROM patients SPEND EPSILON 1",
+        "windows over released groups are free",
+        "SELECT age, RANK() OVER (ORDER BY COUNT(*)) FROM patients GROUP BY age SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY minutes LIMIT 3) AS x SPEND EPSILON 1",
+        "ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
+        "SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY minutes LIMIT 3 PER UNIT) AS x SPEND EPSILON 1",
+    ),
+    (
+        "SELECT COUNT(*) FROM patients WHERE patient_id = 'p1' SPEND EPSILON 1",
+        "count them, `COUNT(patient_id)`; or join and group by it",
+        "SELECT COUNT(patient_id) FROM patients SPEND EPSILON 1",
+    ),
+    (
+        "SELECT SUM(minutes) FROM calls SPEND EPSILON 1",
+        "end the query with `AT MOST 10 ROWS PER UNIT`",
+        "SELECT SUM(minutes) FROM calls AT MOST 10 ROWS PER UNIT SPEND EPSILON 1",
+    ),
+    (
+        "SELECT AVG(COUNT(*)) FROM visits GROUP BY patient_id SPEND EPSILON 1",
+        "compute the inner one in a subquery",
+        "SELECT AVG(n) FROM (SELECT COUNT(*) AS n FROM visits GROUP BY patient_id) AS x SPEND EPSILON 1",
+    ),
+    (
+        "SELECT DISTINCT town FROM patients SPEND EPSILON 1",
+        "GROUP BY the columns and count",
+        "SELECT town, COUNT(*) FROM patients GROUP BY town KEYS ('Ash') SPEND EPSILON 1",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +291,17 @@ def test_a_refusal_is_one_message_that_helps_and_its_repairs_repair(text: str, s
         still = faults(session, applied(text, one))
         assert (one.code, one.message) not in {(d.code, d.message) for d in still}
         assert not {d.code for d in still} & {"PQL0101"}
+
+
+@pytest.mark.parametrize(("text", "said", "followed"), FOLLOWED)
+def test_what_a_refusal_says_to_write_passes(text: str, said: str, followed: str, session: Session) -> None:
+    (one,) = faults(session, text)
+    assert one.why and said in one.help
+    assert faults(session, followed) == []
+
+
+@pytest.mark.parametrize("text", [text for text in REFUSED if " JOIN " in text or "EXISTS" in text])
+def test_an_edit_where_rows_meet_makes_the_query_pass(text: str, session: Session) -> None:
+    (one,) = faults(session, text)
+    if one.code == "PQL0412" and one.fixes:
+        assert faults(session, applied(text, one)) == []
