@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 
 from privql.check.operations import not_yet
 from privql.check.relations import (
@@ -91,9 +90,8 @@ def _apart(
     )
     named = context.attributes.get(one.argument.name) if isinstance(one.argument, Field) else None
     if named is not None and named.unit is not None:
-        listed = [key.members for key in keys if key.members is not None]
-        groups = prod(map(len, listed)) if len(listed) == len(keys) else None
-        once: Rel = Distinct(source, groups)
+        values = tuple((field.name, key.members or ()) for key, (field, _) in zip(keys, columns, strict=True))
+        once: Rel = Distinct(source, values if all(members for _, members in values) else ())
     else:
         once = Once(source)
     again = tuple(replace(key, value=field) for key, (field, _) in zip(keys, columns, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from privql.check.inside import read_inside, replaced
@@ -277,8 +278,8 @@ def rows_per_unit(rel: Rel, context: Context) -> int | None:
             if not (private(left) and private(right)):
                 return None
             return None if ours is None or theirs is None else ours * theirs
-        case Gathered(groups=rows) | Distinct(rows=rows):
-            return rows
+        case Gathered(listed=listed) | Distinct(listed=listed):
+            return prod(len(values) for _, values in listed) if listed else None
         case _:
             return None
 

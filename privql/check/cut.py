@@ -23,6 +23,7 @@ from privql.check.relations import (
     Distinct,
     GroupingKey,
     Label,
+    Listed,
     Rel,
     Rows,
     Sorted,
@@ -31,8 +32,10 @@ from privql.check.tail import Tail
 from privql.check.typed import Context, Typed
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.domains import Domain, finite
-from privql.kernel.scalars import Const, Field, Scalar, fields
+from privql.kernel.scalars import Const, Field, Scalar, Value, fields
 from privql.syntax import ast
+
+_LISTED = 10_000  # combinations of values per unit that are worth testing for
 
 
 def row_function(value: Typed, context: Context) -> Typed:
@@ -107,23 +110,23 @@ def private_rows(
     made = Compute(rel, tuple(computed))
     if not node.distinct:
         return made, tuple(columns)
-    return Distinct(made, combinations([c for c in columns if c.unit is None], context)), tuple(columns)
+    return Distinct(made, values_of([c for c in columns if c.unit is None], context)), tuple(columns)
 
 
 def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
     return any(c.locates is not None and not context.column_domain(c.id).nullable for c in columns)
 
 
-def combinations(columns: Iterable[Attribute], context: Context) -> int | None:
-    """How many combinations of values the columns can have; None if some column's values are not listed."""
-    out = 1
+def values_of(columns: Iterable[Attribute], context: Context) -> Listed:
+    """What each of the columns can be, NULL too; nothing if some column's values are not listed, or are too many."""
+    out: list[tuple[str, tuple[Value, ...]]] = []
     for column in columns:
         domain = context.column_domain(column.id)
-        members = domain.members(context.env.group_limit)
-        if members is None:
-            return None
-        out *= max(len(members) + domain.nullable, 1)
-    return out
+        members = domain.members(_LISTED)
+        if members is None or not (members or domain.nullable):
+            return ()
+        out.append((column.id, (*members, None) if domain.nullable else members))
+    return tuple(out) if prod(len(values) for _, values in out) <= _LISTED else ()
 
 
 def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tuple[Rel, Columns]:

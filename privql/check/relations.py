@@ -45,6 +45,7 @@ class Attribute:
 
 
 Columns = tuple[Attribute, ...]
+Listed = tuple[tuple[str, tuple[Value, ...]], ...]
 
 
 @frozen
@@ -181,7 +182,7 @@ class Gathered:
     input: Rel
     keys: tuple[tuple[str, Scalar], ...]
     features: tuple[Aggregate, ...]
-    groups: int | None  # how many one unit can have, if the keys have listed values
+    listed: Listed = ()  # the values of the keys that do not name the unit, if all are known
 
 
 @frozen
@@ -195,7 +196,7 @@ class Windowed:
 @frozen
 class Distinct:
     input: Rel
-    rows: int | None = None  # how many one unit can have, if the columns have listed values
+    listed: Listed = ()  # the values of the columns that do not name the unit, if all are known
 
 
 @frozen

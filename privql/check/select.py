@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check.arguments import sort_key
 from privql.check.beside import arranged, conjuncts, rows_per_unit
 from privql.check.calls import aggregates_in
-from privql.check.cut import combinations, cut, no_unit, private_rows, row_function, undistinct
+from privql.check.cut import cut, no_unit, private_rows, row_function, undistinct, values_of
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
@@ -103,8 +103,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if collector.gathered:
         keys = tuple((key.id, key.value.term) for key in collector.keys)
         split = [context.attributes[key.id] for key in collector.keys]
-        groups = combinations([key for key in split if key.unit is None], context)
-        rel = Gathered(rel, keys, tuple(collector.features.values()), groups)
+        listed_keys = values_of([key for key in split if key.unit is None], context)
+        rel = Gathered(rel, keys, tuple(collector.features.values()), listed_keys)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
         rel = _windows(rel, tests, collector)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import prod
 
-from privql.kernel.scalars import Field, Scalar, ValueType, fields
+from privql.kernel.scalars import Field, Scalar, Value, ValueType, fields
 from privql.kernel.terms import (
     Combine,
     Different,
@@ -207,8 +208,14 @@ def mark(input: Stable, among: Stable | Public, term: Mark) -> Stable:
     return replace(input, term=term, columns=_apart(input.columns, {term.column}))
 
 
-def gather(input: Stable, keys: tuple[tuple[str, Scalar], ...], features: tuple[tuple[str, Feature], ...]) -> Stable:
-    """A unit's groups are made of its own rows: each of at least one, so there are no more groups than rows."""
+def gather(
+    input: Stable,
+    keys: tuple[tuple[str, Scalar], ...],
+    features: tuple[tuple[str, Feature], ...],
+    listed: tuple[tuple[Value, ...], ...] | None = None,
+) -> Stable:
+    """A unit's groups are made of its own rows: each of at least one, so there are no more groups than rows, and where
+    only listed values are kept, no more than combinations of them."""
     _owned(input)
     for _, value in keys:
         reads(value, input.columns)
@@ -216,9 +223,13 @@ def gather(input: Stable, keys: tuple[tuple[str, Scalar], ...], features: tuple[
         _feature(feature, input)
     names = _new(name for name, _ in (*keys, *features))
     own = frozenset(name for name, _ in keys)
-    term = Gather(input.term, keys, features)
-    rows = input.rows if keys else 1
-    return Stable(term, input.unit, input.unit_type, rows, names, frozenset((own,)), True, _RULE)
+    most = input.rows if keys else 1
+    if listed is not None:
+        if len(listed) != len(keys) or any(not values or len(set(values)) != len(values) for values in listed):
+            raise Unproved("the values of each key must be listed, each once")
+        most = _least(most, prod(map(len, listed)))
+    term = Gather(input.term, keys, features, listed)
+    return Stable(term, input.unit, input.unit_type, most, names, frozenset((own,)), True, _RULE)
 
 
 def distinct(input: Stable) -> Stable:

@@ -156,12 +156,14 @@ class Different:
 class Gather:
     """One row for each unit and each combination of the keys among its rows, NULL being a value like others.
 
-    The columns are the keys, then the features. A `Total` is in steps, 0 of nothing, and stays within ±2^62.
+    The columns are the keys, then the features. A `Total` is in steps, NULL of none, and stays within ±2^62. Where the
+    values of every key are `listed`, groups elsewhere are dropped.
     """
 
     input: Relation
     keys: tuple[tuple[str, Scalar], ...]
     features: tuple[tuple[str, Feature], ...]
+    listed: tuple[tuple[Value, ...], ...] | None = None
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from privql.check.relations import Aggregate
+from privql.check.relations import Aggregate, Listed
 from privql.domains import grid_of
 from privql.kernel import rules
 from privql.kernel.rules import Stable
@@ -21,6 +21,7 @@ def gathered(
     wanted: Sequence[Aggregate],
     needed: frozenset[str],
     units: frozenset[str],
+    listed: Listed,
 ) -> Stable:
     """Each unit's groups. A key that is the unit itself splits none of them: it is a value that their rows share."""
     features: dict[str, Feature] = {}
@@ -35,7 +36,9 @@ def gathered(
             values.append((id, Field(id, value.type)))
     for one in wanted:
         values.append((one.id, value_of(one, features)))
-    stable = rules.gather(below, tuple(own), tuple(features.items()))
+    known = dict(listed)
+    members = tuple(known[id] for id, _ in own) if own and known.keys() >= {id for id, _ in own} else None
+    stable = rules.gather(below, tuple(own), tuple(features.items()), members)
     return rules.compute(stable, tuple(values))
 
 
@@ -56,14 +59,13 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
         case "min" | "max":
             return feature("extreme", Extreme(one.argument, one.function == "max", one.where), one.type)
         case "sum" | "avg":
-            count = feature("present", Tally(_present(one)), INT)
             steps = _steps(one)
             total = feature("total", Total(steps, one.where), INT)
-            if one.function == "avg":
-                sum = applied("mul", _cast(total, FLOAT), Const(float(steps.grid), FLOAT))
-                return applied("div", sum, _cast(count, FLOAT))
-            none = Apply("eq", (count, Const(0, INT)), BOOL)
-            return Apply("case", (none, Const(None, one.type), _in_units(total, steps.grid, one.type)), one.type)
+            if one.function == "sum":
+                return _in_units(total, steps.grid, one.type)
+            count = feature("present", Tally(_present(one)), INT)
+            sum = applied("mul", _cast(total, FLOAT), Const(float(steps.grid), FLOAT))
+            return applied("div", sum, _cast(count, FLOAT))
 
 
 def _present(one: Aggregate) -> Scalar:

@@ -30,6 +30,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.check.relations import Listed as Values
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType, fields
@@ -109,6 +110,20 @@ def lower(
     return _grouped(stable, owned, block, contributions, rows, tuple(made.publics))
 
 
+def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int | None]:
+    """How many rows a unit has at most in each relation of a block's tree, by `id`, were each table cut to its
+    declared rows at once: what a person reads to see where they grow."""
+    asked = [key.value for key in block.keys]
+    asked += [term for one in block.aggregates for term in (one.argument, one.where) if term is not None]
+    rel = block.rel.input if isinstance(block.rel, Once) else block.rel
+    needed = set(produced(rel)) if isinstance(block.rel, Once) else {name for term in asked for name in fields(term)}
+    made = _Lowering(block, env, query, cut=True)
+    stable = made.relation(rel, frozenset(needed))
+    for term in asked:
+        stable = made.answered(stable, term)
+    return made.rows
+
+
 def _grouped(
     stable: Stable,
     owned: Stable,
@@ -135,8 +150,7 @@ def _reads(contribution: Contribution) -> frozenset[str]:
 
 
 class _Lowering:
-    """One block's tree. `cut`: tables to their declared rows and groups to their number at once, to learn what they
-    can come to."""
+    """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
 
     def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
         self._index, self._env, self._query, self._cut = block.index, env, query, cut
@@ -144,9 +158,14 @@ class _Lowering:
         self._names = 0
         self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
         self.publics: list[PublicRows] = []
+        self.rows: dict[int, int | None] = {}  # per unit, in each relation of the tree
 
     def relation(self, rel: Rel, needed: frozenset[str]) -> Stable:
-        needed = self._needed(needed)
+        stable = self._relation(rel, self._needed(needed))
+        self.rows[id(rel)] = stable.rows
+        return stable
+
+    def _relation(self, rel: Rel, needed: frozenset[str]) -> Stable:
         self._types |= produced(rel)
         match rel:
             case PrivateScan():
@@ -162,17 +181,16 @@ class _Lowering:
                 return rules.compute(below, kept)
             case Joined():
                 return self._joined(rel, needed)
-            case Gathered(input=input, keys=keys, features=features, groups=groups):
+            case Gathered(input=input, keys=keys, features=features, listed=listed):
                 wanted = tuple(one for one in features if one.id in needed)
                 read = [term for one in wanted for term in (one.argument, one.where) if term is not None]
                 read += [term for _, term in keys]
                 below = self.relation(input, frozenset(name for term in read for name in fields(term)))
                 for term in read:
                     below = self.answered(below, term)
-                return self._at_most(gathered(below, keys, wanted, needed, self._units(input)), groups)
-            case Distinct(input=input, rows=rows):
-                once = self._once_each(self.relation(input, frozenset(produced(input))), rel, needed)
-                return self._at_most(once, rows)
+                return gathered(below, keys, wanted, needed, self._units(input), listed)
+            case Distinct(input=input, listed=listed):
+                return self._once_each(self.relation(input, frozenset(produced(input))), rel, needed, listed)
             case Windowed(input=input, calls=calls):
                 asked = tuple((id, call) for id, call in calls if id in needed)
                 below = self.relation(input, needed & produced(input).keys() | read_by(asked))
@@ -208,16 +226,15 @@ class _Lowering:
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
         stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self._env)
         table = self._env.catalog.table(rel.table)
-        return self._at_most(stable, table.at_most if table is not None else None)
+        most = table.at_most if table is not None and self._cut else None
+        return stable if most is None else rules.keep_rows(stable, most)
 
-    def _at_most(self, stable: Stable, rows: int | None) -> Stable:
-        return rules.keep_rows(stable, rows) if self._cut and rows is not None else stable
-
-    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str]) -> Stable:
+    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Values = ()) -> Stable:
         """A unit's different rows: its groups by all of their columns."""
         keys = tuple((id, Field(id, type)) for id, type in produced(rel).items())
         renamed = tuple((f"{id}_each", value) for id, value in keys)
-        once = gathered(below, renamed, (), frozenset(f"{id}_each" for id in needed), self._units(rel))
+        values = tuple((f"{id}_each", members) for id, members in listed)
+        once = gathered(below, renamed, (), frozenset(f"{id}_each" for id in needed), self._units(rel), values)
         return rules.compute(
             once, tuple((id, Field(f"{id}_each", type)) for id, type in produced(rel).items() if id in needed)
         )

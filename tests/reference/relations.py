@@ -141,10 +141,12 @@ def rows(relation: Relation, tables: Tables, salt: bytes, publics: Publics) -> l
                 (unit, {**row, column: any(meets(row, other, on, where) for other in others.get(unit, []))})
                 for unit, row in of(input)
             ]
-        case Gather(input=input, keys=keys, features=features):
+        case Gather(input=input, keys=keys, features=features, listed=listed):
             out = []
             for unit, owned in by_unit(of(input)).items():
                 for values, group in grouped(owned, [value for _, value in keys]).items():
+                    if listed is not None and not all(v in members for v, members in zip(values, listed, strict=True)):
+                        continue
                     own = {c: value for (c, _), value in zip(keys, values, strict=True)}
                     out.append((unit, {**own, **{c: gathered(feature, group) for c, feature in features}}))
             return out

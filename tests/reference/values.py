@@ -42,7 +42,8 @@ def gathered(feature: Feature, given: list[Row]) -> Value:
         case Tally():
             return len(chosen)
         case Total(steps=steps):
-            return min(max(sum(in_steps(steps, row) or 0 for row in chosen), -STEP_LIMIT), STEP_LIMIT)
+            summed = [s for s in (in_steps(steps, row) for row in chosen) if s is not None]
+            return min(max(sum(summed), -STEP_LIMIT), STEP_LIMIT) if summed else None
         case Extreme(value=value, greatest=greatest):
             found = [v for v in (one_zero(evaluate_term(value, row)) for row in chosen) if v is not None]
             return (max if greatest else min)(found, default=None)

@@ -81,8 +81,8 @@ class Aggregates:
                 summed = self.sum(measured(self.column(summand(steps, self.below, emitter)), steps, grouped=True), of)
                 low, high = (f"CAST('{side * STEP_LIMIT}' AS HUGEINT)" for side in (-1, 1))
                 exact = whole(summed.column, self.scales[summed.column])
-                clamped = f"CAST(least(greatest({exact}, {low}), {high}) AS BIGINT)"
-                return clamped, column(made, INT, -STEP_LIMIT, STEP_LIMIT)
+                clamped = f"CASE WHEN {exact} > {high} THEN {high} WHEN {exact} < {low} THEN {low} ELSE {exact} END"
+                return f"CAST({clamped} AS BIGINT)", column(made, INT, -STEP_LIMIT, STEP_LIMIT)
             case Extreme(value=value, greatest=greatest):
                 found = self.column(one_zero(emitter.settled(value)))
                 return self.add(f"{'max' if greatest else 'min'}({found}){of}"), column(made, value.type)
@@ -104,10 +104,9 @@ def summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
 
 
 def whole(name: str, scale: int) -> str:
-    """A sum as an integer of 128 bits, 0 of nothing."""
-    sql = f"coalesce({name}, 0)"
+    """A sum as an integer of 128 bits, NULL of nothing."""
     if not scale:
-        return f"CAST({sql} AS HUGEINT)"
+        return f"CAST({name} AS HUGEINT)"
     power = f"CAST('{10**scale}' AS HUGEINT)"
-    rest = f"CAST(({sql} - trunc({sql})) * DECIMAL({scale + 1},0) '{10**scale}' AS HUGEINT)"
-    return f"(CAST(trunc({sql}) AS HUGEINT) * {power} + {rest})"
+    rest = f"CAST(({name} - trunc({name})) * DECIMAL({scale + 1},0) '{10**scale}' AS HUGEINT)"
+    return f"(CAST(trunc({name}) AS HUGEINT) * {power} + {rest})"

@@ -125,5 +125,5 @@ def _whole(name: str, scale: int | None) -> str:
     """An aggregate as integers of 64 bits."""
     if scale is None:
         return f"CAST({name} AS BIGINT) AS {name}"
-    sql, unit = whole(name, scale), f"CAST('{2**62}' AS HUGEINT)"
+    sql, unit = whole(f"coalesce({name}, 0)", scale), f"CAST('{2**62}' AS HUGEINT)"
     return f"CAST({sql} // {unit} AS BIGINT) AS {name}_high, CAST({sql} % {unit} AS BIGINT) AS {name}_low"

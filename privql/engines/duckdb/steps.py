@@ -10,7 +10,8 @@ is 3.7 ns, or 7.1 where values are not stored as a dictionary):
 
 So an INT of narrow range - which Parquet stores as a dictionary - takes LEAST and GREATEST, which read the dictionary
 alone, although they pass NULL over: every NULL is summed as the lower bound, and taken off again by its count. A
-DECIMAL is summed as it is and made whole once a group, which saves a multiplication a row.
+DECIMAL is summed as it is and made whole once a group, which saves a multiplication a row. Where groups are as many as
+units, both are the other way round: what is done once a group costs more (1.3 of the bare sum; a row, 1.05).
 """
 
 from __future__ import annotations
@@ -55,7 +56,11 @@ def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
         case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
             most = 10**x.type.precision - 1
             ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
-            return Measure(_clamped(x.sql, *ends), x.type.scale)
+            inside = _clamped(x.sql, *ends)
+            if grouped and x.type.precision + x.type.scale < 18:
+                power = f"DECIMAL({x.type.scale + 1},0) '{10**x.type.scale}'"
+                return Measure(f"CAST(({inside}) * {power} AS BIGINT)")
+            return Measure(inside, x.type.scale)
         case "DECIMAL":
             digits = f"CAST(replace(CAST({x} AS VARCHAR), '.', '') AS HUGEINT)"
             return Measure(_whole(digits, Fraction(1, 10**x.type.scale), 10**x.type.precision, steps))

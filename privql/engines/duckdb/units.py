@@ -11,7 +11,7 @@ from privql.engines.duckdb.joins import same_unit
 from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column, is_name, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
-from privql.kernel.scalars import BOOL, Field
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import Combine, Gather
 
 
@@ -27,7 +27,21 @@ def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
     kept = dict.fromkeys([owner, *keys])
     partial = {key: key for key in kept} | {name: sql for sql, name in layer.aggregates.items()}
     grouped = Layer(partial, f" GROUP BY {', '.join(kept)}", closed=True)
-    return replace(layer.rows().with_layers(grouped, Layer(made)), columns=columns)
+    found = replace(layer.rows().with_layers(grouped, Layer(made)), columns=columns)
+    if not term.listed:
+        return found
+    tests = [
+        _among(Field(name, columns[name].spelled.type), m) for (name, _), m in zip(term.keys, term.listed, strict=True)
+    ]
+    emitter = ScalarEmitter(found.field)
+    return found.with_layers(Layer({}, " WHERE " + " AND ".join(f"({emitter.sql(test)})" for test in tests)))
+
+
+def _among(key: Field, members: Collection[Value]) -> Scalar:
+    listed = tuple(Const(member, key.type) for member in members if member is not None)
+    tests = [Apply("in", (key, *listed), BOOL)] if listed else []
+    tests += [Apply("is_null", (key,), BOOL)] if None in members else []
+    return tests[0] if len(tests) == 1 else Apply("or", tuple(tests), BOOL)
 
 
 def distinct(below: Rows, draft: Draft) -> Rows:
