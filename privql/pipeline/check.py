@@ -97,7 +97,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
 def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
     query = checked(node, context)
     program = plan(query, context.clauses, context.manners, context.env)  # type: ignore[arg-type]
-    return replace(made, query=query, plan=program)
+    return replace(made, query=query, plan=program, attributes=context.attributes)
 
 
 def _create_release(statement: ast.CreateRelease, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:

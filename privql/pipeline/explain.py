@@ -1,18 +1,28 @@
-"""EXPLAIN: what is measured, why it needs that much noise, and what that costs."""
+"""EXPLAIN: how the rows come about that are measured, why that needs so much noise, what it costs, and what would be
+cheaper."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
+from privql.check.relations import Aggregate
+from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
-from privql.kernel.scalars import Value, ValueType
+from privql.kernel.scalars import Field, Value, ValueType, fields
+from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Balance
+from privql.pipeline.cheaper import cheaper
 from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
+from privql.plan.amounts import Amount
+from privql.plan.automatic import Search
 from privql.plan.program import BlockPlan, Measurement
 from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
+_TYPICAL = 1000  # rows, for an error that depends on how many there are
 
 
 def explain(check: StatementCheck) -> str:
@@ -22,70 +32,136 @@ def explain(check: StatementCheck) -> str:
         return "post-processing of public and released rows: free"
     out = []
     for plan in check.plan.blocks:
-        out += _block(plan)
+        out += _block(plan, check)
     total = check.plan.epsilon
     delta = f", δ = {amount_text(check.plan.delta)}" if check.plan.delta else ""
     out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
+    hints = cheaper(check)
+    if hints:
+        out.append("cheaper:")
+        for hint in hints:
+            out += folded(f"{hint.what}: {hint.price}", 2)
     return "\n".join(out)
 
 
-def _block(plan: BlockPlan) -> list[str]:
-    block, most = plan.block, plan.lowered.rows
-    neighbours = "one changed" if block.unit.change_one else "one more or fewer"
-    rows = "1 row" if most == 1 else f"at most {most} rows"
-    unit = block.unit.name
-    out = [f"measure {', '.join(block.tables)}: protects each {unit} ({neighbours}), {rows} per {unit}"]
-    match plan.lowered.bounding:
-        case "totals":
-            out.append(f"  bounding: the totals of each {unit} are clamped to those of {rows}")
-        case "rows":
-            out.append(f"  bounding: of each {unit} {rows} are kept, by a keyed hash")
-        case "none":
-            pass
+def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
+    assert check.query is not None and check.plan is not None
+    block, unit = plan.block, plan.block.unit
+    neighbours = "one changed" if unit.change_one else "one more or fewer"
+    out = folded(f"measure {', '.join(block.tables)}: protects each {unit.name} ({neighbours})", 0)
+    steps = Tree(block, check.env, check.query, check.attributes).steps()
+    out += laid_out([*steps, *_bounding(plan)], 2)
     for key in block.keys:
         if key.members is None:
-            out.append(f"  group by {key.name}: {key.unknown}, so they are looked for")
+            out += folded(f"group by {key.name}: {key.unknown}, so they are looked for", 2)
         else:
-            out.append(f"  group by {key.name}: {len(key.members)} groups, {_members(key.members, key.type)}")
+            groups = "1 group" if len(key.members) == 1 else f"{len(key.members)} groups"
+            out += folded(f"group by {key.name}: {groups}, {_members(key.members, key.type)}", 2)
+    total = check.plan.epsilon
     if plan.selection is not None:
-        out += _selection(plan.selection)
-    for one in plan.measurements:
-        out += _measurement(one)
+        out += _selection(plan.selection, total)
+    told: set[str] = set()
+    searches = {search.at: search for search in plan.searches}
+    for at, one in enumerate(plan.measurements):
+        lines = _measurement(one, total, check, told) if at not in searches else _searched(one, searches[at], total)
+        for line in lines:
+            out += line
     return out
 
 
-def _measurement(one: Measurement) -> list[str]:
+def _bounding(plan: BlockPlan) -> list[Step]:
+    unit, rows = plan.block.unit.name, counted(plan.lowered.rows)
+    match plan.lowered.bounding:
+        case "totals":
+            return [Step(f"clamp each {unit}'s total to that of {rows}", rows)]
+        case "rows":
+            return [Step(f"keep {rows} of each {unit}, by a keyed hash", rows)]
+        case "none":
+            return []
+
+
+def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
     grid, moved = one.grid, one.sensitivity
-    reach = number_text(moved.l1 * grid)
-    argument = (
-        ""
-        if one.aggregate.argument is None
-        else f", argument in {one.aggregate.domain.describe(one.aggregate.argument_type)}"
-    )
-    how = "two cells that share their noise" if isinstance(one.contribution, Balance) else "one sum"
-    per_row = number_text(Fraction(moved.l1, one.rows) * grid)
-    out = [
-        f"  {one.aggregate.text}{argument}: {how}, "
+    reach, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
+    how = ", in two cells that share their noise" if isinstance(one.contribution, Balance) else ""
+    yield folded(
+        f"{one.aggregate.text}: "
         + (f"Δ = {reach}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {reach}")
-    ]
-    width = one.halfwidth(_SURE)
-    error = (
-        "its error depends on the count"
-        if isinstance(one.contribution, Balance)
-        else (f"± {rough(width)} at 95%" if width is not None else "± depends on the parameters")
+        + how,
+        2,
     )
+    for line in _argument(one.aggregate, check, told):
+        yield folded(line, 4)
     scale = f"scale {rough(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
-    out.append(f"    ε = {one.epsilon.text}: discrete Laplace noise, {scale}, {error}")
-    return out
+    yield folded(
+        f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise, {scale}, {_error(one)}", 4
+    )
 
 
-def _selection(one: Selection) -> list[str]:
+def _searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[str]]:
+    """The error in terms of the bounds, which are still to be found."""
+    low, high = search.intervals[-1]
+    whose = f"each {search.unit.name}'s total" if search.totals else "its argument"
+    yield folded(f"{one.aggregate.text}: bounds of {whose} are looked for", 2)
+    most = f"of {len(search.intervals)} nested ones, [{number_text(low)}, {number_text(high)}] the widest"
+    yield folded(f"ε = {search.epsilon.text}{_share(search.epsilon, total)}: noisy minimum, {most}", 4)
+    price = f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise"
+    if one.scale is None:
+        yield folded(f"{price}, scale Δ/ε, ± depends on the parameters", 4)
+        return
+    mean = isinstance(one.contribution, Balance)
+    times = halfwidth(one.scale, _SURE) * one.grid / (high - low if mean else max(abs(low), abs(high)))
+    of = "times their width / n at 95% where n rows are averaged" if mean else "times the farther of them at 95%"
+    yield folded(f"{price}, ± about {rough(times)} {of}", 4)
+
+
+def _error(one: Measurement) -> str:
+    width = one.halfwidth(_SURE)
+    if width is not None:
+        return f"± {rough(width)} at 95%"
+    if one.scale is None:
+        return "± depends on the parameters"
+    # the farthest that noise moves a mean of many rows: by one cell's alone, where the mean is at an end of its range
+    reach = halfwidth(one.scale, _SURE) * one.grid
+    return f"about ± {rough(reach)}/n at 95% where n rows are averaged: ± {rough(reach / _TYPICAL)} of {_TYPICAL}"
+
+
+def _share(epsilon: Amount, total: Amount) -> str:
+    if not epsilon.known or not total.known or epsilon == total:
+        return ""
+    return f" ({number_text(round(100 * epsilon.constant / total.constant, 1))}%)"
+
+
+def _argument(one: Aggregate, check: StatementCheck, told: set[str]) -> Iterator[str]:
+    """Where its values lie, which columns make them lie there, and whether a condition has narrowed that."""
+    if one.argument is None:
+        return
+    domain, type = one.domain, one.argument_type
+    operands = sorted(
+        (check.attributes[id] for id in fields(one.argument) if id in check.attributes), key=lambda known: known.name
+    )
+    declared = Context(check.env, attributes=dict(check.attributes)).domain_of(one.argument, {})
+    narrowed = (declared.low, declared.high) != (domain.low, domain.high)
+    line = f"argument in {domain.describe(type)}"
+    if isinstance(one.argument, Field):
+        told |= fields(one.argument)
+        yield line + (f": a condition narrows {declared.describe(type)}" if narrowed else "")
+        return
+    new = [known for known in operands if known.id not in told]
+    told |= {known.id for known in new}
+    because = ", ".join(f"{known.name} in {known.domain.describe(known.type)}" for known in new)
+    yield line + (f": {because}" if because else "") + (", and a condition narrows it" if narrowed else "")
+
+
+def _selection(one: Selection, total: Amount) -> list[str]:
     groups = "1 group" if one.most == 1 else f"at most {one.most} groups"
-    line = f"    ε = {one.epsilon.text}, δ = {amount_text(one.delta)}: truncated geometric selection"
+    line = f"ε = {one.epsilon.text}{_share(one.epsilon, total)}, δ = {amount_text(one.delta)}: "
+    line += "truncated geometric selection"
     if one.selected is not None:
         keep = one.selected.keep
         line += f", a group of {keep.even} is kept half of the time, one of {keep.certain} always"
-    return [f"  {one.text}: those that enough units are in, each unit in {groups}", line]
+    text = f"{one.text}: those that enough units are in, each unit in {groups}"
+    return [*folded(text, 2), *folded(line, 4)]
 
 
 def _members(members: tuple[Value, ...], type: ValueType) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -100,6 +101,7 @@ class StatementCheck:
     replay: bool = False  # the ledger has this answer already
     settings: Settings = field(default_factory=Settings)  # after this statement
     silent: bool = False  # it depends on a statement that failed, and that said why
+    attributes: Mapping[str, Attribute] = field(default_factory=dict, repr=False)  # what is known of its columns, by id
 
     @property
     def ok(self) -> bool:

@@ -2,6 +2,7 @@
 
     ```pql                     accepted by the checker
     ```pql error=PQL0402       rejected, this code first
+    ```pql explain             accepted; what is printed is what EXPLAIN says
     ```pql as=bob              asked by another analyst than alice; `params=e:0.5,k:3` binds parameters
     ```policy                  a policy of its own, accepted
     ```policy error=PQL0701    a policy of its own, rejected

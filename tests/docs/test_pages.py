@@ -39,6 +39,8 @@ def printed(block: Block) -> tuple[tuple[Diagnostic, ...], str]:
     if block.language == "policy":
         _, found = build_catalog(Source(block.body, "policy.pql"))
         return tuple(found), "\n\n".join(map(str, found))
+    if "explain" in block.options:
+        return (), session(block.options.get("as", "alice")).explain_text(block.body)
     checked = session(block.options.get("as", "alice")).check_text(
         block.body, name="query.pql", params=dict(parameters(block))
     )

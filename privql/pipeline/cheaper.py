@@ -1,0 +1,247 @@
+"""What would cost less: the query written in another way, checked and priced again like any query.
+
+A function proposes rewrites of one kind. A proposal is shown only if it passes the checker, measures as many numbers,
+none of them less exactly, and spends no more: what is printed is the difference of the two plans. Most ask for less
+than the query does - fewer rows of a unit, a narrower range - and say so: the analyst knows whether that will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from privql.check.relations import Aggregate, Block
+from privql.domains import grid_of, number_text
+from privql.frozen import frozen, rebuilt
+from privql.kernel.cost import amount_text
+from privql.kernel.scalars import ValueType
+from privql.kernel.tails import halfwidth
+from privql.names import fold
+from privql.pipeline.check import check_statement
+from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.tree import features_of
+from privql.pipeline.whether import only_whether
+from privql.plan.program import Measurement, Plan
+from privql.syntax import ast, unparse
+
+_SURE = Fraction(95, 100)
+_SHOWN = 3
+_WORTH = Fraction(5, 4)  # less than this is not worth reading about
+_TRIED = 6  # aggregates whose range is narrowed
+
+
+@frozen
+class Hint:
+    """`query`: the whole of it, rewritten. `gain`: by how much the error shrinks, or ε."""
+
+    what: str
+    query: ast.Query
+    price: str
+    gain: Fraction
+
+
+Proposal = tuple[str, ast.Query]
+
+
+def cheaper(check: StatementCheck) -> list[Hint]:
+    """The best of what is cheaper, the cheapest first."""
+    query = _asked(check.statement)
+    if query is None or check.replay or check.plan is None or not check.plan.blocks or not check.plan.epsilon.known:
+        return []
+    if check.plan.searches:  # what the noise will be, depends on the bounds that are found
+        return []
+    found = []
+    for propose in (listed_keys, fewer_rows, only_whether, narrower):
+        for what, rewritten in propose(query, check):
+            again, _ = check_statement(rewritten, check.span, check.source, check.env)
+            if again.plan is None or _names(again) != _names(check):
+                continue
+            gain = gained(check.plan, again.plan)
+            if gain is not None:
+                found.append(Hint(what, rewritten, _price(check.plan, again.plan), gain))
+    return sorted(found, key=lambda hint: -hint.gain)[:_SHOWN]
+
+
+def _names(check: StatementCheck) -> list[str]:
+    return [column.name for column in check.query.columns] if check.query is not None else []
+
+
+def _asked(statement: ast.Statement | None) -> ast.Query | None:
+    match statement:
+        case ast.Query():
+            return statement
+        case ast.CreateRelease(query=query):
+            return query
+        case ast.Explain(statement=inner):
+            return _asked(inner)
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------- what it gains
+
+
+def gained(before: Plan, after: Plan) -> Fraction | None:
+    """By how much it is cheaper, if that is worth saying and nothing is dearer."""
+    if len(before.measurements) != len(after.measurements) or not before.measurements or not after.epsilon.known:
+        return None
+    spent, spends = before.epsilon.constant, after.epsilon.constant
+    if spends > spent or after.delta > before.delta:
+        return None
+    ratios = [_noise(one) / _noise(other) for one, other in zip(before.measurements, after.measurements, strict=True)]
+    gain = max(ratios) * spent / spends
+    return gain if min(ratios) >= Fraction(99, 100) and gain >= _WORTH else None  # WITHIN rounds ε
+
+
+def _noise(one: Measurement) -> Fraction:
+    assert one.scale is not None
+    return one.scale * one.grid
+
+
+def _price(before: Plan, after: Plan) -> str:
+    """What is spent, where that is less; else the error that shrinks most."""
+    said = []
+    if after.epsilon.constant < before.epsilon.constant:
+        said.append(f"ε = {after.epsilon.text} instead of {before.epsilon.text}")
+    if after.delta < before.delta:
+        said.append(f"δ = {amount_text(after.delta)} instead of {amount_text(before.delta)}" if after.delta else "no δ")
+    pairs = zip(before.measurements, after.measurements, strict=True)
+    one, other = max(pairs, key=lambda pair: _noise(pair[0]) / _noise(pair[1]))
+    if _noise(one) / _noise(other) >= _WORTH:
+        said.append(f"{one.aggregate.text} ± {_error(other)} instead of {_error(one)}")
+    return ", ".join(said)
+
+
+def _error(one: Measurement) -> str:
+    width = one.halfwidth(_SURE)
+    assert one.scale is not None
+    return rough(width) if width is not None else f"{rough(halfwidth(one.scale, _SURE) * one.grid)}/n"
+
+
+# ---------------------------------------------------------------- the rewrites
+
+
+def listed_keys(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
+    """Groups that are stated need no search: no δ, and no half of ε. How many are stated changes no price."""
+    assert check.plan is not None
+    looked = [key for selection in check.plan.selections for key in selection.keys]
+    unlisted = {key.span: example for key in looked if (example := _example(key.type)) is not None}
+    if not unlisted or len(unlisted) < len(looked):
+        return
+
+    def change(node: Any) -> Any:
+        if isinstance(node, ast.GroupKey) and node.keys is None and node.expr.span in unlisted:
+            return replace(node, keys=(unlisted[node.expr.span],))
+        if isinstance(node, ast.Privacy):
+            return replace(node, delta=None, groups=None, per_unit=node.per_unit if node.rows else None)
+        return None
+
+    names = " and ".join(f"`{key.name} KEYS (…)`" for key in looked)
+    yield f"state the groups that you know, {names}", rebuilt(query, change)
+
+
+def _example(type: ValueType) -> ast.Expr | None:
+    match type.kind:
+        case "TEXT":
+            return ast.String("…")
+        case "INT" | "DECIMAL" | "FLOAT":
+            return ast.Number("1")
+        case "DATE":
+            return ast.Typed("DATE", "2024-01-01")
+        case _:
+            return None
+
+
+def fewer_rows(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
+    """Half as many rows of a unit."""
+    assert check.plan is not None
+    most, block = max(((plan.lowered.rows or 1, plan.block) for plan in check.plan.blocks), key=lambda pair: pair[0])
+    if most < 2:
+        return
+    half = ast.Number(str(most // 2))
+    clause = replace(query.privacy or ast.Privacy(span=check.span), rows=half)
+    rows = "1 row" if most // 2 == 1 else f"{most // 2} rows"
+    what = f"`AT MOST {most // 2} ROWS PER UNIT`, if {rows} of each {block.unit.name} will do"
+    yield what, replace(query, privacy=clause)
+
+
+def narrower(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
+    """Half of an argument's range; of a total over one unit's rows a tenth, as few units come near what all could."""
+    assert check.plan is not None and check.query is not None
+    measured = [(plan.block, one.aggregate) for plan in check.plan.blocks for one in plan.measurements]
+    calls = {id(one): call for _, one in measured if (call := _call(query, one)) is not None}
+    tried: list[ast.Call] = []
+    for block, one in measured:
+        call = calls.get(id(one))
+        if call is None or call in tried or len(tried) == _TRIED:
+            continue
+        tried.append(call)
+        total = _is_total(block, one, check)
+        bounds = _part(one, Fraction(1, 10) if total else Fraction(1, 2))
+        if bounds is None:
+            continue
+        inner = call.args[0]
+        if isinstance(inner, ast.Call) and inner.name.upper() == "CLAMP" and len(inner.args) == 3:
+            inner = inner.args[0]
+        clamp = ast.Call("CLAMP", (inner, *map(_number, bounds)))
+        new = replace(call, args=(clamp,))
+        why = f"few come near {_far(one)}, which the rows of one {block.unit.name} might add up to"
+        text = f"`{unparse(clamp)}`, if {why if total else 'most values lie there'}"
+        yield text, rebuilt(query, partial(_swapped, call, new))
+
+
+def _swapped(old: ast.Call, new: ast.Call, node: Any) -> Any:
+    return new if node == old else None
+
+
+def _call(query: ast.Query, one: Aggregate) -> ast.Call | None:
+    """Where it is written, unless in a view."""
+    found: list[ast.Call] = []
+
+    def see(node: Any) -> Any:
+        if isinstance(node, ast.Call) and node.span == one.span and fold(node.name) == one.function:
+            found.append(node)
+        return None
+
+    rebuilt(query, see)
+    plain = found and len(found[0].args) == 1 and not found[0].distinct and not isinstance(found[0].args[0], ast.Named)
+    return found[0] if plain else None
+
+
+def _is_total(block: Block, one: Aggregate, check: StatementCheck) -> bool:
+    """Whether its argument is a sum or a count of one unit's rows."""
+    made = features_of(block.rel, one.argument) if one.argument is not None else []
+    return any(feature.function in ("sum", "count") for feature in made)
+
+
+def _far(one: Aggregate) -> str:
+    return number_text(max(abs(one.domain.low or Fraction(0)), abs(one.domain.high or Fraction(0))))
+
+
+def _part(one: Aggregate, part: Fraction) -> tuple[Fraction, Fraction] | None:
+    """That part of the range, from its end that is nearest to 0."""
+    low, high = one.domain.low, one.domain.high
+    if one.argument_type is None or one.function not in ("sum", "avg") or low is None or high is None or low >= high:
+        return None
+    if one.function == "avg":
+        high = low + (high - low) * part
+    elif low >= 0:
+        high = max(low, high * part)
+    elif high <= 0:
+        low = min(high, low * part)
+    else:
+        low, high = low * part, high * part
+    unit = grid_of(one.argument_type)
+    if unit is None:  # a FLOAT, as few digits as half a range needs
+        low, high = (Fraction(f"{float(end):.6g}") for end in (low, high))
+    else:
+        low, high = (int(end / unit) * unit for end in (low, high))
+    return (low, high) if low < high else None
+
+
+def _number(value: Fraction) -> ast.Expr:
+    number = ast.Number(number_text(abs(value)))
+    return ast.Unary("-", number) if value < 0 else number
