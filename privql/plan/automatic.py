@@ -111,7 +111,7 @@ def level_of(value: Scalar, intervals: Sequence[Interval]) -> Scalar:
         if end - first == 1:
             return Const(first, INT)
         middle = (first + end) // 2
-        return Apply("case", (holds(middle), among(first, middle), among(middle, end)), INT)
+        return Apply("case", (holds(middle - 1), among(first, middle), among(middle, end)), INT)
 
     return Apply("case", (Apply("is_null", (value,), BOOL), Const(None, INT), among(0, len(intervals))), INT)
 
