@@ -87,6 +87,7 @@ def apart(answer: Table, plain: Sequence[tuple[Value, ...]], keys: int) -> str |
 def _same(mine: Value, exact: Value) -> bool:
     if exact is None:
         return not mine
-    if isinstance(mine, float) or isinstance(exact, float):
-        return mine is not None and abs(Fraction(mine) - Fraction(exact)) <= Fraction(1, 10**6)
+    if mine is not None and (isinstance(mine, float) or isinstance(exact, float)):
+        assert isinstance(mine, (int, float, Fraction)) and isinstance(exact, (int, float, Fraction))
+        return abs(Fraction(mine) - Fraction(exact)) <= Fraction(1, 10**6)
     return mine == exact

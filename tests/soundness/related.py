@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from privql.check.env import Env, Settings
 from privql.diagnostics import Source
 from privql.kernel.scalars import Value
 from privql.policy.build import build_catalog
 from privql.syntax import ast
-from tests.reference.values import Row
+from tests.reference.values import Row, Tables
 
 Rows = list[tuple[Value, ...]]
 
@@ -71,12 +72,10 @@ class Known:
 def environment(at_most: int | None, change_one: bool) -> Env:
     catalog, found = build_catalog(Source(policy(at_most, change_one), "policy"))
     assert not [d for d in found if d.severity == "error"], [str(d) for d in found]
-    return Env(catalog, settings=Settings(epsilon=1), public=Known())
+    return Env(catalog, settings=Settings(epsilon=Fraction(1)), public=Known())
 
 
 # ---------------------------------------------------------------- databases
-
-Tables = dict[str, list[Row]]
 
 HONEST: Mapping[str, tuple[Value, ...]] = {
     "age": (0, 1, 2, 3, 3, None),
@@ -115,7 +114,7 @@ class Database:
     def unit(self, name: Value, most: int) -> Tables:
         """What one unit has: at most one row of patients, and visits with tests."""
         pick = self.choice
-        out: Tables = {"patients": [], "visits": [], "tests": []}
+        out: dict[str, list[Row]] = {"patients": [], "visits": [], "tests": []}
         if pick.random() < 0.85:
             out["patients"].append(self.row("patients", pid=name))
         for _ in range(pick.choice((0, 1, 2, most, most))):

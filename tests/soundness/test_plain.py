@@ -15,7 +15,8 @@ from privql.pipeline.report import StatementCheck
 from tests.soundness.exactly import Exactly, public_engine
 from tests.soundness.plain import Plain, apart
 from tests.soundness.related import PUBLIC, environment, honest, policy
-from tests.soundness.related_queries import Queries, Query
+from tests.soundness.related_queries import Queries
+from tests.soundness.related_text import Query
 
 QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 100
 MANY = 1_000_000  # rows of a unit: none is cut off

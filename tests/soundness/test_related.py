@@ -1,4 +1,4 @@
-"""Random SQL over related tables: one unit more, fewer or changed, in all of them at once, moves no sum beyond its claim."""
+"""Random SQL over related tables: one unit more, fewer or changed in all of them moves no sum beyond its claim."""
 
 from __future__ import annotations
 
