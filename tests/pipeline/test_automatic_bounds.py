@@ -250,23 +250,26 @@ def test_bounds_that_were_found_stay_found(ledger: Path, monkeypatch: pytest.Mon
 
 
 def test_each_step_is_metered_and_both_fill_the_charge(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan whose second step would cost what it was planned to, and a little more, is not measured."""
+    """A plan that measures a little more than was planned, in whichever step, is stopped."""
     from privql.pipeline import run as flow
 
     honest = flow.release
-    steps: list[list[Fraction]] = []
+    steps: list[Fraction] = []
 
-    def watched(permit: Any, step: int, wanted: Any, *given: Any) -> Any:
-        steps.append([one.cost.epsilon for one in wanted])
-        return honest(permit, step, wanted, *given)
+    def watched(permit: Any, step: int, wanted: Any, engine: Any, kept: Any, *given: Any) -> Any:
+        rows = honest(permit, step, wanted, engine, kept, *given)
+        steps.append(kept.drawn(permit)[step].spent["person"].epsilon)
+        return rows
 
-    def twice(permit: Any, step: int, wanted: Any, *given: Any) -> Any:
-        return honest(permit, step, [*wanted, *wanted] if step else wanted, *given)
+    def more(extra: int, permit: Any, step: int, wanted: Any, *given: Any) -> Any:
+        return honest(permit, step, [*wanted, wanted[0]] if step == extra else wanted, *given)
 
     with connect(ledger, analyst="ada") as opened:
-        monkeypatch.setattr(flow, "release", watched)
-        opened.run(QUERY)
-        assert [sum(step) for step in steps] == [25, 75]
-        monkeypatch.setattr(flow, "release", twice)
-        with pytest.raises(room.Unpaid):
-            opened.run(QUERY.replace("EPSILON 100", "EPSILON 101"))
+        with monkeypatch.context() as patch:
+            patch.setattr(flow, "release", watched)
+            opened.run(QUERY)
+        assert steps == [25, 75]
+        for extra in (0, 1):
+            monkeypatch.setattr(flow, "release", partial(more, extra))
+            with pytest.raises(room.Unpaid):
+                opened.run(QUERY.replace("EPSILON 100", f"EPSILON {101 + extra}"))

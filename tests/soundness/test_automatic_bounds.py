@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from scipy import stats
 
+import privql.release as room
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -19,9 +23,11 @@ from privql.kernel.terms import Key
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
 from tests import reference
+from tests.noise.minimum_law import noisy_minimum_law
 from tests.soundness.neighbours import SALT, Bag, answer, moves
 from tests.soundness.world import KINDS, environment, random_row
 
+RUNS = 300
 QUERIES = [
     ("people", "SUM(z BOUNDS AUTO)"),
     ("people", "AVG(w BOUNDS AUTO), SUM(w BOUNDS AUTO)"),
@@ -139,3 +145,15 @@ def test_levels_hold_what_they_say() -> None:
             assert isinstance(there, int | float)
             holding = [at for at, (low, high) in enumerate(search.intervals) if low <= there <= high]
             assert level == (holding[0] if holding else len(search.intervals) - 1)
+
+
+def test_from_the_engine_to_the_answer_bounds_are_found_as_seldom_as_their_law_says() -> None:
+    (chosen,) = searched(planned("people", "SUM(z BOUNDS AUTO)"))
+    people = {"id": [f"u{at}" for at in range(12)], "z": [1, 2, 4] * 4}
+    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
+        seen = Counter(room._chosen(chosen, engine, {})[0][0] for _ in range(RUNS))
+        scores = chosen.scores([count for (count,) in engine.run(chosen.term, SALT).tolist()])
+    law = noisy_minimum_law(scores[:8], math.exp(-float(chosen.cost.epsilon)))  # the others are as good as never taken
+    assert min(law[:3]) > 0.1
+    for level, chance in enumerate(law):
+        assert stats.binomtest(seen[level], RUNS, min(chance, 1.0)).pvalue > 1e-9
