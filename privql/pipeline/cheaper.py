@@ -17,7 +17,7 @@ from privql.check.relations import Aggregate, Block
 from privql.domains import grid_of, number_text
 from privql.frozen import frozen, rebuilt
 from privql.kernel.cost import amount_text
-from privql.kernel.scalars import ValueType
+from privql.kernel.scalars import Field, ValueType
 from privql.kernel.tails import halfwidth
 from privql.names import fold
 from privql.pipeline.check import check_statement
@@ -212,8 +212,8 @@ def _call(query: ast.Query, one: Aggregate) -> ast.Call | None:
 
 
 def _is_total(block: Block, one: Aggregate, check: StatementCheck) -> bool:
-    """Whether its argument is a sum or a count of one unit's rows."""
-    made = features_of(block.rel, one.argument) if one.argument is not None else []
+    """Whether its argument is a sum or a count of one unit's rows, that nothing has bounded since."""
+    made = features_of(block.rel, one.argument) if isinstance(one.argument, Field) else []
     return any(feature.function in ("sum", "count") for feature in made)
 
 

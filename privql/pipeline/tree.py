@@ -158,7 +158,8 @@ class Tree:
                 remark = f"x ∞: nothing says how many rows of {beside} one row meets"
         elif after is not None and before is not None and after > before:
             times = f"x {after // before}" if after % before == 0 else f"{before} to {after}"
-            remark = f"{times}: one row may meet {after // before} of {beside}" if after % before == 0 else times
+            most = f"up to {counted(self._of(met))}" if private(met) else f"one row may meet {after // before}"
+            remark = f"{times}: {most} of {beside}"
         if private(met):
             yield Step(f"{kind}join{on}", self._counted(rel), remark, depth)
             yield from self._steps(met, depth + 1)

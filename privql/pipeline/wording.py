@@ -90,7 +90,7 @@ class Words:
                 more = ["…"] if len(members) > _LISTED else []
                 return f"{words(arg, 5)} IN ({', '.join([*shown, *more])})"
             case Apply(op="cast", args=(arg,), type=type):
-                implied = type.kind in _NUMBERS and arg.type.kind in _NUMBERS
+                implied = {type.kind, arg.type.kind} <= _NUMBERS or (arg.type.kind, type.kind) == ("DATE", "TIMESTAMP")
                 return self.term(arg, around, depth) if implied else f"CAST({words(arg)} AS {type})"
             case Apply(op="extract", args=(Const(value=str(field)), arg)):
                 return f"EXTRACT({field.upper()} FROM {words(arg)})"
