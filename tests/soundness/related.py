@@ -88,7 +88,7 @@ HONEST: Mapping[str, tuple[Value, ...]] = {
     "kind": ("a", "b"),
 }
 HOSTILE: Mapping[str, tuple[Value, ...]] = {
-    "age": (0, 3, 3, 4, -1, 2**63 - 1, -(2**63), None),
+    "age": (0, 1, 3, 3, 4, -1, 2**63 - 1, -(2**63), None),
     "sex": ("a", "b", "", "A", None),
     "ward": ("a", "a", "b", "c", "nowhere", None),
     "smoker": (True, False, None),

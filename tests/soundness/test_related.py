@@ -6,6 +6,8 @@ import os
 import random
 from collections.abc import Iterator
 
+import pytest
+
 from privql.diagnostics import Source
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value, ValueType
@@ -93,3 +95,36 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim() -> None:
             reached += sum(far == part.sensitivity.l1 for far, part in zip(farthest, plan.measured.parts, strict=True))
     assert reached > claims / 5, f"{reached} of {claims} claims reached"  # by chance: a claim that means nothing is not
     print(f"{reached} of {claims} claims reached")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "(SELECT pid FROM patients UNION ALL SELECT pid FROM adults)",
+        "(SELECT pid, age FROM patients UNION SELECT pid, age - 1 FROM adults)",
+        "(SELECT pid, age FROM patients EXCEPT ALL SELECT pid, age FROM adults)",
+        "patients p JOIN codes c ON p.age = c.code",
+        "patients p LEFT JOIN codes c ON p.age = c.code",
+        "patients p JOIN wards w ON p.ward = w.ward",
+        "patients p CROSS JOIN codes c",
+        "patients p FULL JOIN adults a ON p.pid = a.pid AND p.smoker",
+        "patients p JOIN (SELECT pid, COUNT(*) AS n FROM visits GROUP BY pid) v ON p.pid = v.pid",
+        "(SELECT DISTINCT pid FROM visits)",
+        "(SELECT pid FROM visits GROUP BY pid UNION ALL SELECT pid FROM patients WHERE smoker)",
+        "per_patient v LEFT JOIN patients p ON p.pid = v.pid AND v.n > 1",
+        "patients p WHERE p.age > (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid)",
+    ],
+)
+def test_what_the_structure_bounds_is_bounded_and_reached(rows: str) -> None:
+    choice = random.Random(rows)
+    for env, change_one in ENVS:
+        alias = "" if " " in rows.split(")")[-1].strip() or not rows.startswith("(") else " AS t"
+        check, _ = next(iter(check_text(Source(f"SELECT COUNT(*) FROM {rows}{alias}"), env)))
+        assert check.ok and check.plan is not None, check.diagnostics
+        (plan,) = check.plan.blocks
+        assert plan.measured is not None
+        claim, far = plan.measured.parts[0].sensitivity.l1, 0
+        for _ in range(40):
+            if far < claim:
+                far = max(l1 for _, l1, _ in moved(plan.measured, plan, choice, change_one, 8))
+        assert far == claim
