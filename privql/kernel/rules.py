@@ -19,7 +19,6 @@ from privql.kernel.scalars import Field, Scalar, Value, ValueType, fields
 from privql.kernel.terms import (
     Combine,
     Different,
-    Distinct,
     Extreme,
     Feature,
     Filter,
@@ -230,12 +229,6 @@ def gather(
         most = _least(most, prod(map(len, listed)))
     term = Gather(input.term, keys, features, listed)
     return Stable(term, input.unit, input.unit_type, most, names, frozenset((own,)), True, _RULE)
-
-
-def distinct(input: Stable) -> Stable:
-    """Which rows a unit has without repetition depends on the rows it has."""
-    _owned(input)
-    return replace(input, term=Distinct(input.term), unique=input.unique | {input.columns})
 
 
 def combine(left: Stable, right: Stable, term: Combine) -> Stable:

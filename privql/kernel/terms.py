@@ -167,13 +167,6 @@ class Gather:
 
 
 @frozen
-class Distinct:
-    """Of rows of one unit that are the same, one."""
-
-    input: Relation
-
-
-@frozen
 class Combine:
     """Set operations within each unit. `columns`: a name, and what it is of the left and of the right side."""
 
@@ -225,7 +218,7 @@ class Once:
     input: Relation
 
 
-Relation = Scan | Filter | Project | KeepRows | Lookup | Join | Mark | Gather | Distinct | Combine | Window | Once
+Relation = Scan | Filter | Project | KeepRows | Lookup | Join | Mark | Gather | Combine | Window | Once
 
 
 @frozen

@@ -10,7 +10,6 @@ from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field
 from privql.kernel.terms import (
     Combine,
     Different,
-    Distinct,
     Extreme,
     Feature,
     Filter,
@@ -128,7 +127,7 @@ class Trees(Terms):
         input = self.tree(depth - 1)
         columns = reference.types(input)
         match self.random.choice(
-            ("filter", "project", "keep", "keep", "lookup", "join", "join", "mark", "gather", "gather", "distinct",
+            ("filter", "project", "keep", "keep", "lookup", "join", "join", "mark", "gather", "gather", "different",
              "combine", "window", "window")
         ):  # fmt: skip
             case "filter":
@@ -164,9 +163,8 @@ class Trees(Terms):
                 keys = [(self.fresh(), self.value_of(columns)) for _ in range(self.random.choice((0, 1, 1, 2)))]
                 features = [(self.fresh(), self.feature(columns)) for _ in range(self.random.choice((0, 1, 2, 3)))]
                 return Gather(input, tuple(keys), tuple(features))
-            case "distinct":
-                few = Project(input, tuple((c, Field(c, t)) for c, t in columns.items() if self.some(0.4)))
-                return Distinct(few)
+            case "different":
+                return Gather(input, tuple((c, Field(c, t)) for c, t in columns.items() if self.some(0.4)), ())
             case "combine":
                 return self.combined(input, self.tree(self.random.randrange(depth)))
             case _:

@@ -55,7 +55,6 @@ class Relations:
             lambda rows: self.joined(rows, self.relation(depth - 1)),
             self.marked,
             self.gathered,
-            rules.distinct,
             lambda rows: self.combined(rows, self.relation(depth - 1)),
             self.windowed,
         )

@@ -39,6 +39,7 @@ PARITY = Apply("mod", (NUMBER, Const(2, INT)), INT)
 VISIT, X, Y = (Field(c, INT) for c in ("visit", "x", "y"))
 PEOPLE, VISITS, TESTS = (rules.scan(scans(PERSON)[table]) for table in ("people", "visits", "tests"))
 TWO, THREE = rules.keep_rows(VISITS, 2), rules.keep_rows(TESTS, 3)
+DIFFERENT = rules.gather(TESTS, tuple((c, Field(c, t)) for c, t in reference.types(TESTS.term).items()), ())
 ONE_VISIT, ONE_TEST = rules.keep_rows(VISITS, 1), rules.keep_rows(TESTS, 1)
 
 
@@ -78,7 +79,6 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "gather": (rules.gather(THREE, (("a", X), ("b", Y)), (("n", Tally()),)), 3),
     "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), 1),
     "gather of listed keys": (rules.gather(TESTS, (("a", X),), (("n", Tally()),), ((1, None),)), 2),
-    "distinct": (rules.distinct(THREE), 3),
     "union all": (union("UNION", True, ("a", "v", "x")), 5),
     "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), 5),
     "intersect": (union("INTERSECT", False, ("a", "v", "x")), 2),
@@ -126,18 +126,17 @@ UNIQUE: dict[str, tuple[Stable, frozenset[frozenset[str]]]] = {
     "scan of a key": (PEOPLE, keys("", "code")),
     "copies": (rules.compute(VISITS, (("a", NUMBER), ("b", V))), keys("a")),
     "not what is computed": (rules.compute(VISITS, (("number", PARITY),)), keys()),
-    "not what is left of two columns": (rules.compute(rules.distinct(TESTS), (("x", X),)), keys()),
+    "not what is left of two columns": (rules.compute(DIFFERENT, (("x", X),)), keys()),
     "one row": (rules.keep_rows(VISITS, 1), keys("", "number")),
     "lookup of one": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 1, True), keys("number")),
     "lookup of two": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 2, True), keys()),
-    "inner join, right unique": (beside("INNER", rules.distinct(TESTS), VISITS, (X, NUMBER)), keys("visit x y f")),
+    "inner join, right unique": (beside("INNER", DIFFERENT, VISITS, (X, NUMBER)), keys("visit x y f")),
     "inner join, both unique": (beside("INNER", PEOPLE, VISITS, (Field("p", INT), NUMBER)), keys("", "code", "number")),
     "left join, left unique": (beside("LEFT", VISITS, TESTS, (NUMBER, X)), keys()),
     "left join of one row": (beside("LEFT", PEOPLE, VISITS), keys()),
     "full join": (beside("FULL", PEOPLE, VISITS, (Field("code", INT), NUMBER)), keys()),
     "gather": (rules.gather(TESTS, (("a", X), ("b", Y)), (("n", Tally()),)), keys("a b")),
     "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), keys("")),
-    "distinct": (rules.distinct(VISITS), keys("number", "number v w")),
     "union all": (union("UNION", True, ("a", "v", "x")), keys()),
     "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), keys("a b")),
     "window": (rules.window(VISITS, Window(VISITS.term, (), (), (("n", Rank("ROW_NUMBER")),))), keys("number")),
@@ -195,7 +194,6 @@ REFUSED: dict[str, Callable[[], object]] = {
     "lookup of nobody": lambda: rules.lookup(NOBODYS, PUBLIC, (), None, 1, False),
     "mark nobody's rows": lambda: rules.mark(NOBODYS, PUBLIC, Mark(NOBODYS.term, "m", PUBLIC)),
     "gather of nobody": lambda: rules.gather(NOBODYS, (), ()),
-    "distinct of nobody": lambda: rules.distinct(NOBODYS),
     "window over nobody": lambda: rules.window(NOBODYS, Window(NOBODYS.term, (), (), ())),
     "once more": lambda: rules.once(NOBODYS),
     # references

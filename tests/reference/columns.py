@@ -5,7 +5,6 @@ from __future__ import annotations
 from privql.kernel.scalars import BOOL, INT, ValueType
 from privql.kernel.terms import (
     Combine,
-    Distinct,
     Extreme,
     Feature,
     Filter,
@@ -31,7 +30,7 @@ def types(relation: Relation) -> dict[str, ValueType]:
             return dict(columns)
         case Project(columns=columns):
             return {c: value.type for c, value in columns}
-        case Filter(input=input) | KeepRows(input=input) | Distinct(input=input) | Once(input=input):
+        case Filter(input=input) | KeepRows(input=input) | Once(input=input):
             return types(input)
         case Lookup(input=input, public=public):
             return {**types(input), **dict(public.columns)}

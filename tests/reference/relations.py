@@ -12,7 +12,6 @@ from privql.kernel.terms import (
     Balance,
     Combine,
     Contribution,
-    Distinct,
     Filter,
     Gather,
     Join,
@@ -150,8 +149,6 @@ def rows(relation: Relation, tables: Tables, salt: bytes, publics: Publics) -> l
                     own = {c: value for (c, _), value in zip(keys, values, strict=True)}
                     out.append((unit, {**own, **{c: gathered(feature, group) for c, feature in features}}))
             return out
-        case Distinct(input=input):
-            return [(unit, row) for unit, owned in by_unit(of(input)).items() for row in different(owned)]
         case Combine(left=left, right=right):
             sides = by_unit(of(left)), by_unit(of(right))
             return [

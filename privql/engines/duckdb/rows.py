@@ -11,12 +11,11 @@ from privql.engines.duckdb.ordering import keep_rows
 from privql.engines.duckdb.publics import public_rows
 from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows
 from privql.engines.duckdb.scalars import ScalarEmitter
-from privql.engines.duckdb.units import combine, distinct, gather, once
+from privql.engines.duckdb.units import combine, gather, once
 from privql.engines.duckdb.windows import window
 from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import (
     Combine,
-    Distinct,
     Filter,
     Gather,
     Join,
@@ -62,8 +61,6 @@ def _next(step: Relation, made: Rows, draft: Draft) -> Rows:
             return mark(made, others, step, draft)
         case Gather():
             return gather(made, step, draft)
-        case Distinct():
-            return distinct(made, draft)
         case Combine(right=right):
             return combine(made, rows(right, draft), step, draft)
         case Window():

@@ -44,10 +44,6 @@ def _among(key: Field, members: Collection[Value]) -> Scalar:
     return tests[0] if len(tests) == 1 else Apply("or", tuple(tests), BOOL)
 
 
-def distinct(below: Rows, draft: Draft) -> Rows:
-    return _each_once(below, [below.owner.sql], draft)
-
-
 def once(below: Rows, draft: Draft) -> Rows:
     return replace(_each_once(below, [], draft), unit=None, rows_of=None, alone=False)
 
@@ -94,7 +90,7 @@ def combine(left: Rows, right: Rows, term: Combine, draft: Draft) -> Rows:
 
     layer = Layer(added, tail, closed=True, whole=not union)
     made = replace(left.with_layers(layer), columns=columns, unit=unit, alone=False)
-    return distinct(made, draft) if union and not term.all else made
+    return _each_once(made, [unit.sql], draft) if union and not term.all else made
 
 
 def _value(side: Rows, name: str) -> Spelled:
