@@ -155,7 +155,7 @@ def test_numbers_that_would_never_end_are_refused(mallory: Session) -> None:
     for value in (Decimal("1E+999999999"), Decimal("1E-999999999"), Decimal("-1E+5000"), 10**5000, math.inf):
         with pytest.raises(PrivQLError):
             mallory.run(f"{COUNT} WHERE age = $v SPEND EPSILON 1", v=value)
-    for text in ("1e99999999", "1e-99999999", "1/3", "9" * 5000, "٣", "nan", " 1"):
+    for text in ("1e99999999", "1e-99999999", "1/3", "9" * 5000, "٣", "nan"):
         with pytest.raises(PrivQLError):
             mallory.run(f"{COUNT} WHERE DATE '2024-01-01' + INTERVAL '{text}' DAY > DATE '2024-01-01' SPEND EPSILON 1")
     assert spent(mallory) == 0
