@@ -99,6 +99,10 @@ def private_rows(
     if tail.per_unit and not tail.offset and not node.distinct and tail.limit:
         keys = tuple(sort_key(item, term) for item, term in order)
         rel = Sorted(rel, keys, tail.limit, per_unit=True)
+    elif tail.per_unit:
+        raise not_yet(
+            "LIMIT n PER UNIT with DISTINCT, OFFSET or n = 0", node.span, "write DISTINCT in a query inside FROM"
+        )
     elif tail.order or tail.limit is not None or tail.offset:
         raise refuse(
             "PQL0407",

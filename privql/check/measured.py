@@ -50,6 +50,8 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
             help="aggregate a number, or COUNT it",
         )
     if node.privacy is None or not node.privacy.bounds_auto:
+        if not argument.domain.bounded and not argument.domain.empty:
+            argument = replace(argument, domain=place.context.between_public_values(argument))
         _bounded(node.name, argument, nodes[0])
     if name == "avg" and collector.rolled_up:
         return _mean(node, argument, place)

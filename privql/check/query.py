@@ -275,7 +275,11 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
     if tail.per_unit and not private(rel):
         raise no_unit(span)
     if private(rel):
-        raise not_yet("LIMIT and ORDER BY of private rows", tail.order[0].span if tail.order else span)
+        raise not_yet(
+            "LIMIT and ORDER BY of a set operation of private rows",
+            tail.order[0].span if tail.order else span,
+            "write `SELECT * FROM (… UNION ALL …) AS x ORDER BY … LIMIT n PER UNIT`",
+        )
     here = Scope((InSight("", columns),), parent=scope)
     keys: list[SortKey] = []
     for item in tail.order:
