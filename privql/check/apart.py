@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from privql.check.conditions import both
 from privql.check.operations import not_yet
 from privql.check.relations import (
     Aggregate,
@@ -52,8 +53,7 @@ def blocks(
             again = tuple(replace(key, id=_like(key, context)) for key in keys)
             other = _apart(rel, tables, unit, again, one, span, context)
             same = tuple(_same(ours, theirs) for ours, theirs in zip(keys, again, strict=True))
-            on = None if not same else same[0] if len(same) == 1 else Apply("and", same, BOOL)
-            made = Joined("INNER" if same else "CROSS", made, other, on)
+            made = Joined("INNER" if same else "CROSS", made, other, both(same))
     assert made is not None
     return made
 

@@ -11,114 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
 
+from privql.check.columns import produced
+from privql.check.conditions import both, conjuncts, equated
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private, private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
-    Combined,
     Compute,
     Distinct,
     Gathered,
-    Grouped,
     Joined,
-    Measured,
-    Once,
     PrivateScan,
     PublicScan,
-    Recursive,
     Rel,
-    ReleasedScan,
-    Rows,
-    Shared,
     Sorted,
     Where,
     Windowed,
-    Working,
 )
 from privql.check.repairs import keeps_public_rows, off_the_unit
 from privql.check.scope import Scope
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
-from privql.frozen import inside
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.scalars import Apply, Field, Scalar, fields
 from privql.policy.findings import listing
 from privql.syntax import ast
-
-
-def produced(rel: Rel) -> dict[str, ValueType]:
-    """The columns of a relation."""
-    match rel:
-        case PublicScan(columns=scanned) | ReleasedScan(columns=scanned) | PrivateScan(columns=scanned):
-            return {id: type for id, _, type in scanned}
-        case Shared(columns=shared):
-            return {id: type for id, _, type in shared}
-        case Measured(columns=columns) | Rows(columns=columns) | Combined(columns=columns):
-            return dict(columns)
-        case Working(columns=columns) | Recursive(columns=columns):
-            return dict(columns)
-        case Compute(columns=computed):
-            return {id: term.type for id, term in computed}
-        case Where(input=input) | Distinct(input=input) | Once(input=input) | Sorted(input=input):
-            return produced(input)
-        case Joined(left=left, right=right):
-            return produced(left) | produced(right)
-        case Grouped(keys=keys, aggregates=calls, grouping=masks):
-            found = {id: term.type for id, term in keys} | {id: call.type for id, call in calls}
-            return found | {id: ValueType("INT") for id, _ in masks}
-        case Gathered(keys=keys, features=features):
-            return {id: term.type for id, term in keys} | {one.id: one.type for one in features}
-        case Windowed(input=input, calls=windows):
-            return produced(input) | {id: window.call.type for id, window in windows}
-
-
-def around(rel: Rel, context: Context) -> set[str]:
-    """The columns that a query reads and does not have: those of the row around it."""
-    read: set[str] = set()
-    own: set[str] = set()
-    todo: list[Any] = [rel]
-    while todo:
-        match todo.pop():
-            case Const():
-                pass
-            case Field(name=name) if name in context.subqueries:
-                own.add(name)
-                todo.append(context.subqueries[name])
-            case Field(name=name):
-                read.add(name)
-            case Apply(args=args):
-                todo.extend(args)
-            case node:
-                if isinstance(node, Rel):
-                    own |= produced(node).keys()
-                if isinstance(node, Shared):
-                    todo.extend(shared for name, shared in context.shared if name == node.name)
-                todo.extend(inside(node))
-    return read - own
-
-
-def conjuncts(term: Scalar | None) -> list[Scalar]:
-    """What must hold, part by part: of `(a AND b) OR (a AND c)`, a is one."""
-    match term:
-        case None:
-            return []
-        case Apply(op="and", args=args):
-            return [one for arg in args for one in conjuncts(arg)]
-        case Apply(op="or", args=args):
-            each = [conjuncts(arg) for arg in args]
-            common = [one for one in each[0] if all(one in parts for parts in each)]
-            if not common:
-                return [term]
-            rest = [both([one for one in parts if one not in common]) for parts in each]
-            either = [] if None in rest else [Apply("or", tuple(one for one in rest if one is not None), BOOL)]
-            return [*common, *either]
-        case _:
-            return [term]
-
-
-def both(terms: Sequence[Scalar]) -> Scalar | None:
-    return None if not terms else terms[0] if len(terms) == 1 else Apply("and", tuple(terms), BOOL)
 
 
 def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, scope: Scope, context: Context) -> Rel:
@@ -185,17 +102,10 @@ def _next(
             return at
     public = [at for at in todo if not private(leaves[at])]
     for at in public:
-        if any(_ties(test, seen, columns[at]) for test in tests):
+        if any(equated(test, seen, columns[at]) for test in tests):
             return at
     waiting = any(private(leaves[at]) for at in todo)
     return public[0] if public and not waiting else None
-
-
-def _ties(test: Scalar, seen: set[str], new: set[str]) -> bool:
-    if not isinstance(test, Apply) or test.op != "eq":
-        return False
-    one, other = (fields(arg) for arg in test.args)
-    return bool((one <= seen and other <= new and other) or (other <= seen and one <= new and one))
 
 
 def _same(tests: Iterable[Scalar]) -> dict[str, str]:

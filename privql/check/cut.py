@@ -9,7 +9,7 @@ from math import prod
 
 from privql.check.apart import blocks
 from privql.check.arguments import sort_key
-from privql.check.beside import around
+from privql.check.columns import around
 from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
 from privql.check.items import Item, names

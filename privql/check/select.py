@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
-from privql.check.beside import arranged, conjuncts, rows_per_unit
+from privql.check.beside import arranged, rows_per_unit
 from privql.check.calls import aggregates_in
+from privql.check.conditions import conjuncts
 from privql.check.cut import cut, no_unit, private_rows, row_function, undistinct, values_of
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector

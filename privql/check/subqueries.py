@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from privql.check.beside import conjuncts
+from privql.check.conditions import both, conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
 from privql.check.opaque import alike
@@ -74,7 +74,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         operand.term if operand else None,
         op,
         tuple(tied.on),
-        _all(tied.where),
+        both(tied.where),
         tied.default,
     )
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
@@ -85,7 +85,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
 def _tied_again(rel: Rel, tied: Correlation) -> Rel:
     """A release beside rows that anybody may know: it is one query for all of them, and each looks for its group."""
     ties = [*(Apply("eq", pair, BOOL) for pair in tied.on), *tied.where]
-    condition = _all(ties)
+    condition = both(ties)
     return rel if condition is None else Where(rel, condition)
 
 
@@ -137,7 +137,7 @@ def untied(
     if any(fields(part) & context.subqueries.keys() for part in tied):
         raise not_yet("a query within a correlated query over private rows", condition.span, "join instead")
     rest = [part for part in parts if part not in tied]
-    return replace(condition, term=_all(rest) or Const(True, BOOL)), tied
+    return replace(condition, term=both(rest) or Const(True, BOOL)), tied
 
 
 def _private_around(scope: Scope) -> bool:
@@ -225,7 +225,3 @@ def outer_ids(scope: Scope) -> set[str]:
         out |= {column.id for column in around.every_column()}
         around = around.parent
     return out
-
-
-def _all(parts: Sequence[Scalar]) -> Scalar | None:
-    return None if not parts else parts[0] if len(parts) == 1 else Apply("and", tuple(parts), BOOL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from textwrap import wrap
 
-from privql.check.beside import conjuncts
+from privql.check.conditions import conjuncts
 from privql.check.env import Env
 from privql.check.named import private
 from privql.check.relations import (

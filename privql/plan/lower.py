@@ -6,12 +6,13 @@ a value is looked up, a test is a mark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from privql.check.beside import both, conjuncts, produced
+from privql.check.columns import produced
+from privql.check.conditions import both, conjuncts, equated
 from privql.check.env import Env
 from privql.check.named import private
 from privql.check.relations import (
@@ -365,8 +366,7 @@ class _Lowering:
     def _marked(self, below: Stable, column: str, asked: Subquery, tests: tuple[Scalar, ...]) -> Stable:
         """TRUE where some row meets the ties to this row and these tests."""
         types = produced(asked.rel)
-        ours = dict.fromkeys(below.columns, BOOL)
-        pairs, rest = _pairs([*tests, *conjuncts(asked.where)], ours, types)
+        pairs, rest = _pairs([*tests, *conjuncts(asked.where)], below.columns, types)
         pairs = (*asked.on, *pairs)
         read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)) & types.keys()
         if private(asked.rel):
@@ -393,21 +393,15 @@ def _fields(term: Scalar) -> list[Field]:
 
 
 def _pairs(
-    tests: list[Scalar], ours: Mapping[str, ValueType], theirs: Mapping[str, ValueType]
+    tests: list[Scalar], ours: Collection[str], theirs: Collection[str]
 ) -> tuple[tuple[tuple[Scalar, Scalar], ...], list[Scalar]]:
     """The equalities of one side's value with the other's, and what else is asked of both."""
     pairs: list[tuple[Scalar, Scalar]] = []
     rest: list[Scalar] = []
     for test in tests:
-        match test:
-            case Apply(op="eq", args=(one, other)) if _split(one, other, ours, theirs):
-                pairs.append((one, other))
-            case Apply(op="eq", args=(other, one)) if _split(one, other, ours, theirs):
-                pairs.append((one, other))
-            case _:
-                rest.append(test)
+        pair = equated(test, ours, theirs)
+        if pair is None:
+            rest.append(test)
+        else:
+            pairs.append(pair)
     return tuple(pairs), rest
-
-
-def _split(one: Scalar, other: Scalar, ours: Mapping[str, ValueType], theirs: Mapping[str, ValueType]) -> bool:
-    return bool(fields(other)) and fields(one) <= ours.keys() and fields(other) <= theirs.keys()
