@@ -69,25 +69,22 @@ class Search:
         if not self.totals:
             made = contribution(within(self.aggregate, interval))
             return made, made
-        grid = _grid(self.aggregate) or Fraction(1)
-        measured = lowered.contributions[self.at]
-        assert isinstance(measured, Total)
-        low, high = (int(end / grid) for end in interval)
-        return contribution(within(self.aggregate)), Total(replace(measured.steps, low=low, high=high))
+        made, measured = contribution(within(self.aggregate)), lowered.contributions[self.at]
+        assert isinstance(made, Total) and isinstance(measured, Total)
+        low, high = (int(end / made.steps.grid) for end in interval)
+        return made, Total(replace(measured.steps, low=low, high=high))
 
 
 def search_of(block: Block, at: int, lowered: Lowered, epsilon: Amount) -> Search:
     aggregate, totals = block.aggregates[at], lowered.bounding == "totals"
-    grid = _grid(aggregate) or Fraction(1)
+    assert aggregate.argument is not None
     if totals:
-        measured = lowered.contributions[at]
-        assert isinstance(measured, Total) and aggregate.argument is not None
-        value: Scalar = measured.steps.value
+        made, measured = contribution(within(aggregate)), lowered.contributions[at]
+        assert isinstance(made, Total) and isinstance(measured, Total)
         steps = _doubling(Fraction(0), Fraction(1), Fraction(measured.steps.low), Fraction(measured.steps.high))
-        intervals = tuple((low * grid, high * grid) for low, high in steps)
-        level, where = level_of(value, steps), None
+        intervals = tuple((low * made.steps.grid, high * made.steps.grid) for low, high in steps)
+        level, where = level_of(measured.steps.value, steps), None
     else:
-        assert aggregate.argument is not None
         intervals = _candidates(aggregate)
         level, where = level_of(aggregate.argument, intervals), aggregate.where
     chosen = None

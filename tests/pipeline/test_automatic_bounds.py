@@ -87,6 +87,8 @@ PAY = people()["pay"].clip(upper=1024)
         ("SUM(debt BOUNDS AUTO)", "people", ["-1024/25", "1024/25"], None, 0),
         ("SUM(weight BOUNDS AUTO) FILTER (WHERE weight < 1)", "people", ["-1/4", "1/4"], 0.25 * 250, 0.1),
         ("SUM(minutes BOUNDS AUTO)", "visits", ["-64", "64"], 299 * 60 + 64, 10),  # a person's total
+        # so wide that its steps are 2: three nines are 30
+        ("SUM(CLAMP(minutes, -9000000000000000000, 9) BOUNDS AUTO)", "visits", ["-32", "32"], 300 * 30, 40),
         ("AVG(minutes BOUNDS AUTO)", "visits", ["-32", "32"], None, 0),
         ("SUM(cost BOUNDS AUTO)", "visits", ["-4", "4"], None, 0),  # a FLOAT's rows
         ("SUM(dues BOUNDS AUTO)", "members", ["-64", "64"], sum(at % 64 for at in range(500)), 10),
