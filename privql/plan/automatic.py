@@ -114,12 +114,13 @@ def level_of(value: Scalar, intervals: Sequence[Interval]) -> Scalar:
 
 
 def _candidates(aggregate: Aggregate) -> tuple[Interval, ...]:
-    """Around 0 - a mean's, from the end that is known on - as far as the argument can reach, on every side it can."""
+    """Around 0 - a mean's, around what is nearest to it - as far as the argument can reach, on every side it can."""
     domain, grid = aggregate.domain, _grid(aggregate)
     low, high = (Fraction(0), Fraction(0)) if domain.empty else (domain.low, domain.high)
     start = Fraction(0)
     if aggregate.function == "avg":
-        start = low if low is not None else high if high is not None else start
+        start = max(start, low) if low is not None else start
+        start = min(start, high) if high is not None else start
     most = _most(aggregate, grid)
     low, high = min(start, -most if low is None else low), max(start, most if high is None else high)
     return _doubling(start, grid if grid is not None else _FINEST, low, high)

@@ -83,7 +83,9 @@ PAY = people()["pay"].clip(upper=1024)
         ("SUM(-ABS(pay) BOUNDS AUTO)", "people", ["-1024", "0"], -int(PAY.sum()), 100),
         ("SUM(age BOUNDS AUTO)", "people", ["0", "128"], int(people()["age"].sum()), 10),
         ("AVG(age + 40 BOUNDS AUTO)", "people", ["40", "168"], people()["age"].mean() + 40, 0.1),
-        ("AVG(LEAST(pay, 2000) BOUNDS AUTO)", "people", ["-48", "2000"], None, 0),
+        ("AVG(LEAST(pay, 2000) BOUNDS AUTO)", "people", ["-1024", "1024"], None, 0),
+        ("AVG(GREATEST(age - 20, -5) BOUNDS AUTO)", "people", ["-5", "128"], None, 0),
+        ("AVG(-(age + 40) BOUNDS AUTO)", "people", ["-168", "-40"], -people()["age"].mean() - 40, 0.1),
         ("SUM(debt BOUNDS AUTO)", "people", ["-1024/25", "1024/25"], None, 0),
         ("SUM(weight BOUNDS AUTO) FILTER (WHERE weight < 1)", "people", ["-1/4", "1/4"], 0.25 * 250, 0.1),
         ("SUM(minutes BOUNDS AUTO)", "visits", ["-64", "64"], 299 * 60 + 64, 10),  # a person's total
