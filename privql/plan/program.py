@@ -23,7 +23,8 @@ from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of
 from privql.plan.bounds import contribution
-from privql.plan.lower import Lowered, PublicRows, lower
+from privql.plan.lower import Lowered, lower
+from privql.plan.related import PublicRows
 from privql.plan.selection import Selection, groups_limit, most_of, selection_of, stated_deltas
 from privql.plan.spend import Shares, Wanted, split
 from privql.policy.findings import listing

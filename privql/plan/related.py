@@ -1,0 +1,280 @@
+"""The relations of one block's tree as kernel terms: private rows beside each other and beside public ones.
+
+What is public in it is named, and handed to the engine as rows. Queries inside expressions become joins: a value is
+looked up, a test is a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from privql.check.columns import produced
+from privql.check.conditions import both, conjuncts, equated
+from privql.check.env import Env
+from privql.check.named import private
+from privql.check.relations import (
+    Block,
+    CheckedQuery,
+    Combined,
+    Compute,
+    Distinct,
+    Gathered,
+    Joined,
+    PrivateScan,
+    Rel,
+    Sorted,
+    Subquery,
+    Where,
+    Windowed,
+)
+from privql.check.relations import Listed as Values
+from privql.kernel import rules
+from privql.kernel.rules import Stable
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.terms import Combine, Join, Mark, Order, Public
+from privql.plan.declared import scanned
+from privql.plan.fanout import most_alike
+from privql.plan.features import gathered
+from privql.plan.units import unit_columns
+from privql.plan.windows import read_by, windowed
+
+_TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOOL)
+_OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
+_COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
+
+
+class Related:
+    """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
+
+    def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
+        self._index, self._env, self._query, self._cut = block.index, env, query, cut
+        self._subqueries: Mapping[str, Subquery] = dict(query.subqueries)
+        self._names = 0
+        self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
+        self.publics: list[PublicRows] = []
+        self.rows: dict[int, int | None] = {}  # per unit, in each relation of the tree
+
+    def relation(self, rel: Rel, needed: frozenset[str]) -> Stable:
+        stable = self._relation(rel, self._needed(needed))
+        self.rows[id(rel)] = stable.rows
+        return stable
+
+    def _relation(self, rel: Rel, needed: frozenset[str]) -> Stable:
+        self._types |= produced(rel)
+        match rel:
+            case PrivateScan():
+                return self._scan(rel, needed)
+            case Where(input=input, condition=condition):
+                below = self.relation(input, needed | fields(condition))
+                return rules.keep_where(self.answered(below, condition), condition)
+            case Compute(input=input, columns=columns):
+                kept = tuple((id, value) for id, value in columns if id in needed)
+                below = self.relation(input, frozenset(name for _, value in kept for name in fields(value)))
+                for _, value in kept:
+                    below = self.answered(below, value)
+                return rules.compute(below, kept)
+            case Joined():
+                return self._joined(rel, needed)
+            case Gathered(input=input, keys=keys, features=features, listed=listed):
+                wanted = tuple(one for one in features if one.id in needed)
+                read = [term for one in wanted for term in (one.argument, one.where) if term is not None]
+                read += [term for _, term in keys]
+                below = self.relation(input, frozenset(name for term in read for name in fields(term)))
+                for term in read:
+                    below = self.answered(below, term)
+                return gathered(below, keys, wanted, needed, unit_columns(input, self._env), listed)
+            case Distinct(input=input, listed=listed):
+                return self._once_each(self.relation(input, frozenset(produced(input))), rel, needed, listed)
+            case Windowed(input=input, calls=calls):
+                asked = tuple((id, call) for id, call in calls if id in needed)
+                below = self.relation(input, needed & produced(input).keys() | read_by(asked))
+                return windowed(below, asked, unit_columns(input, self._env), self._types)
+            case Combined():
+                left = self.relation(rel.left, frozenset(rel.left_columns))
+                right = self.relation(rel.right, frozenset(rel.right_columns))
+                named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
+                if rel.op == "UNION" and not rel.all:
+                    every = rules.combine(left, right, Combine("UNION", True, left.term, right.term, tuple(named)))
+                    return self._once_each(every, rel, needed)
+                return rules.combine(left, right, Combine(rel.op, rel.all, left.term, right.term, tuple(named)))
+            case Sorted(input=input, keys=keys, limit=int(limit), per_unit=True):
+                below = self.relation(input, needed | {name for key in keys for name in fields(key.value)})
+                order = tuple(Order(key.value, key.descending, key.nulls_first) for key in keys)
+                return rules.keep_rows(below, limit, order)
+            case _:
+                raise rules.Unproved("private rows were related in a way that has no rule")
+
+    def _needed(self, needed: frozenset[str]) -> frozenset[str]:
+        """With what the queries among them read of the row around."""
+        read, todo = set[str](), set(needed)
+        while todo:
+            name = todo.pop()
+            read.add(name)
+            one = self._subqueries.get(name)
+            if one is not None:
+                terms = [one.operand, one.where, *(outside for outside, _ in one.on)]
+                around = {name for term in terms if term is not None for name in fields(term)}
+                todo |= around - produced(one.rel).keys() - read
+        return frozenset(read)
+
+    def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
+        stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self._env)
+        table = self._env.catalog.table(rel.table)
+        most = table.at_most if table is not None and self._cut else None
+        return stable if most is None else rules.keep_rows(stable, most)
+
+    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Values = ()) -> Stable:
+        """A unit's different rows: its groups by all of their columns."""
+        keys = tuple((id, Field(id, type)) for id, type in produced(rel).items())
+        renamed = tuple((f"{id}_each", value) for id, value in keys)
+        values = tuple((f"{id}_each", members) for id, members in listed)
+        once = gathered(
+            below, renamed, (), frozenset(f"{id}_each" for id in needed), unit_columns(rel, self._env), values
+        )
+        return rules.compute(
+            once, tuple((id, Field(f"{id}_each", type)) for id, type in produced(rel).items() if id in needed)
+        )
+
+    # ---- joins
+
+    def _joined(self, rel: Joined, needed: frozenset[str]) -> Stable:
+        ours, theirs = produced(rel.left), produced(rel.right)
+        tests = conjuncts(rel.on)
+        pairs, rest = _pairs(tests, ours, theirs)
+        read = needed | {name for test in tests for name in fields(test)}
+        if private(rel.left) and private(rel.right):
+            left = self.relation(rel.left, read & ours.keys())
+            right = self.relation(rel.right, read & theirs.keys())
+            kind: Literal["INNER", "LEFT", "FULL"] = "INNER"
+            if rel.kind == "LEFT" or rel.kind == "FULL":
+                kind = rel.kind
+            return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
+        if private(rel.right):
+            pairs = tuple((b, a) for a, b in pairs)
+            return self._looked_up(self.relation(rel.right, read & theirs.keys()), rel.left, read, pairs, rest, False)
+        below = self.relation(rel.left, read & ours.keys())
+        return self._looked_up(below, rel.right, read, pairs, rest, rel.kind == "LEFT")
+
+    def _looked_up(
+        self,
+        below: Stable,
+        rel: Rel,
+        read: frozenset[str],
+        pairs: tuple[tuple[Scalar, Scalar], ...],
+        rest: list[Scalar],
+        outer: bool,
+    ) -> Stable:
+        public, on = self._public(rel, read, pairs)
+        columns = frozenset(column for _, column in on)
+        most = most_alike(rel, columns, self._query, self._env)
+        return rules.lookup(below, public, on, both(rest), most, outer)
+
+    def _public(
+        self, rel: Rel, read: frozenset[str], pairs: tuple[tuple[Scalar, Scalar], ...]
+    ) -> tuple[Public, tuple[tuple[Scalar, str], ...]]:
+        """The relation by a name, with the columns that are read and those that pairs compare with."""
+        self._names += 1
+        columns: dict[str, Scalar] = {id: Field(id, type) for id, type in produced(rel).items() if id in read}
+        on: list[tuple[Scalar, str]] = []
+        for number, (outside, inside) in enumerate(pairs):
+            id = inside.name if isinstance(inside, Field) else f"k{self._names}_{number}"
+            columns[id] = inside
+            on.append((outside, id))
+        if not columns:  # how many there are is all that matters, and an engine's rows have some column
+            columns[f"k{self._names}"] = _TRUE
+        name = f"rows {self._index}.{self._names}"
+        typed = tuple((id, term.type) for id, term in columns.items())
+        self._types |= dict(typed)
+        self.publics.append((name, Compute(rel, tuple(columns.items())), typed))
+        return Public(name, typed), tuple(on)
+
+    # ---- queries inside expressions
+
+    def answered(self, below: Stable, term: Scalar) -> Stable:
+        """The relation with a column for each query that the term asks."""
+        for name in sorted(fields(term) & self._subqueries.keys()):
+            if name not in below.columns:
+                self._types[name] = next(field.type for field in _fields(term) if field.name == name)
+                below = self._answered(below, name, self._subqueries[name])
+        return below
+
+    def _answered(self, below: Stable, name: str, asked: Subquery) -> Stable:
+        if asked.kind == "scalar":
+            return self._valued(below, name, asked)
+        if asked.kind == "exists":
+            return self._marked(below, name, asked, ())
+        assert asked.operand is not None and asked.column is not None
+        below = self.answered(below, asked.operand)
+        column = Field(asked.column, produced(asked.rel)[asked.column])
+        compared = Apply(_COMPARED[asked.op], (asked.operand, column), BOOL)
+        if asked.kind == "all":
+            compared = Apply(_OPPOSITE[asked.op], (asked.operand, column), BOOL)
+        met, unknown = f"{name}_met", f"{name}_unknown"
+        below = self._marked(below, met, asked, (compared,))
+        below = self._marked(below, unknown, asked, (Apply("is_null", (compared,), BOOL),))
+        found, otherwise = (_FALSE, _TRUE) if asked.kind == "all" else (_TRUE, _FALSE)
+        value = Apply("case", (Field(met, BOOL), found, Field(unknown, BOOL), _UNKNOWN, otherwise), BOOL)
+        return self._with(below, name, value, hidden=(met, unknown))
+
+    def _valued(self, below: Stable, name: str, asked: Subquery) -> Stable:
+        assert asked.column is not None
+        types = produced(asked.rel)
+        value: Scalar = Field(asked.column, types[asked.column])
+        read = frozenset({asked.column, *(id for _, inner in asked.on for id in fields(inner))})
+        before = below.columns
+        if private(asked.rel):
+            right = self.relation(asked.rel, read)
+            below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
+        else:
+            public, on = self._public(asked.rel, read, asked.on)
+            below = rules.lookup(below, public, on, asked.where, 1, True)
+        if asked.default is not None and asked.on:
+            inner = asked.on[0][1]  # equal to something, so it is NULL only where no row was found
+            value = Apply("case", (Apply("is_null", (inner,), BOOL), asked.default, value), value.type)
+        return self._with(below, name, value, hidden=tuple(below.columns - before))
+
+    def _marked(self, below: Stable, column: str, asked: Subquery, tests: tuple[Scalar, ...]) -> Stable:
+        """TRUE where some row meets the ties to this row and these tests."""
+        types = produced(asked.rel)
+        pairs, rest = _pairs([*tests, *conjuncts(asked.where)], below.columns, types)
+        pairs = (*asked.on, *pairs)
+        read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)) & types.keys()
+        if private(asked.rel):
+            among = self.relation(asked.rel, read)
+            return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
+        public, on = self._public(asked.rel, read, pairs)
+        types = dict(public.columns)
+        named = tuple((outside, Field(id, types[id])) for outside, id in on)
+        return rules.mark(below, public, Mark(below.term, column, public, named, both(rest)))
+
+    def _with(self, below: Stable, name: str, value: Scalar, hidden: tuple[str, ...]) -> Stable:
+        kept = tuple((id, Field(id, self._types[id])) for id in sorted(below.columns - set(hidden)))
+        return rules.compute(below, (*kept, (name, value)))
+
+
+def _fields(term: Scalar) -> list[Field]:
+    match term:
+        case Field():
+            return [term]
+        case Apply(args=args):
+            return [one for arg in args for one in _fields(arg)]
+        case _:
+            return []
+
+
+def _pairs(
+    tests: list[Scalar], ours: Collection[str], theirs: Collection[str]
+) -> tuple[tuple[tuple[Scalar, Scalar], ...], list[Scalar]]:
+    """The equalities of one side's value with the other's, and what else is asked of both."""
+    pairs: list[tuple[Scalar, Scalar]] = []
+    rest: list[Scalar] = []
+    for test in tests:
+        pair = equated(test, ours, theirs)
+        if pair is None:
+            rest.append(test)
+        else:
+            pairs.append(pair)
+    return tuple(pairs), rest
