@@ -1,4 +1,4 @@
-"""Windows over public and released rows."""
+"""Windows: over public and released rows, or over the private rows of one unit."""
 
 from __future__ import annotations
 

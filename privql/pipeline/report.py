@@ -15,11 +15,9 @@ from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
-from privql.kernel.terms import Balance
+from privql.pipeline.certificate import measurements_json
 from privql.plan.amounts import ZERO, Amount
-from privql.plan.automatic import Search
 from privql.plan.program import Measurement, Plan
-from privql.plan.selection import Selection
 from privql.syntax import ast
 
 _SURE = Fraction(95, 100)
@@ -207,83 +205,6 @@ def _magnitude(value: Fraction) -> int:
     return guess
 
 
-def measurements_json(plan: Plan, source: Source | None) -> list[dict[str, Any]]:
-    """Block by block, the searches for its groups and bounds first."""
-    out = []
-    for block in plan.blocks:
-        out += [selection_json(block.selection, source)] if block.selection is not None else []
-        levels = block.levels or (None,) * len(block.searches)
-        out += [search_json(one, level, source) for one, level in zip(block.searches, levels, strict=True)]
-        out += [measurement_json(one, source) for one in block.measurements]
-    return out
-
-
-def selection_json(one: Selection, source: Source | None) -> dict[str, Any]:
-    """The numbers of units of all groups are moved by `l1` together; `even`: so many make it even that one is kept."""
-    out: dict[str, Any] = {"text": one.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.span.start)
-    return out | {
-        "block": one.block,
-        "unit": one.unit.name,
-        "groups_per_unit": str(one.most),
-        "l1": str(one.moved),
-        "l2_squared": str(one.moved),
-        "mechanism": "truncated_geometric",
-        "release": "groups",
-        "even": one.selected.keep.even if one.selected is not None else None,
-        "grid": "1",
-        "epsilon": str(one.epsilon),
-        "delta": str(one.delta),
-    }
-
-
-def search_json(one: Search, level: int | None, source: Source | None) -> dict[str, Any]:
-    """Numbers of units beyond nested bounds are moved by 1, all the same way. `found`: the bounds, once they are."""
-    out: dict[str, Any] = {"text": one.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
-    found = one.intervals[level] if level is not None else None
-    return out | {
-        "block": one.block,
-        "unit": one.unit.name,
-        "of": "totals" if one.totals else "rows",
-        "candidates": len(one.intervals),
-        "l1": "1",
-        "mechanism": "noisy_minimum",
-        "release": "bounds",
-        "found": [str(end) for end in found] if found is not None else None,
-        "scale": str(one.chosen.scale) if one.chosen is not None else f"1/({one.epsilon})",
-        "grid": "1",
-        "epsilon": str(one.epsilon),
-        "delta": "0",
-    }
-
-
-def measurement_json(one: Measurement, source: Source | None) -> dict[str, Any]:
-    """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid. They are not there
-    before the bounds that they follow from are found."""
-    scale = one.scale
-    grid = one.grid
-    out: dict[str, Any] = {"text": one.aggregate.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
-    noise = str(scale * grid) if scale is not None else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
-    return out | {
-        "block": one.block,
-        "unit": one.unit.name,
-        "rows_per_unit": str(one.rows),
-        "l1": str(one.sensitivity.l1 * grid) if not one.open else None,
-        "l2_squared": str(one.sensitivity.l2_squared * grid**2) if not one.open else None,
-        "mechanism": "discrete_laplace",
-        "release": "two_cell_mean" if isinstance(one.contribution, Balance) else "sum",
-        "scale": noise if not one.open else None,
-        "grid": str(grid) if not one.open else None,
-        "epsilon": str(one.epsilon),
-        "delta": "0",
-    }
-
-
 @frozen
 class BudgetCost:
     """What a text would take from one budget. `budget` None: no budget of the unit is open to this analyst."""
@@ -362,8 +283,3 @@ class FileCheck:
 
 def _text(value: Fraction | Amount) -> str:
     return value.text if isinstance(value, Amount) else Amount(value).text
-
-
-def certificate(plan: Plan) -> dict[str, Any]:
-    """What was measured and how: the same text for the same query, whoever asks and wherever it stood in a file."""
-    return {"measurements": measurements_json(plan, None)}

@@ -12,8 +12,9 @@ from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.kernel.cost import Cost
 from privql.ledger import Request
+from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
-from privql.pipeline.report import StatementCheck, certificate
+from privql.pipeline.report import StatementCheck
 from privql.syntax import ast, unparse
 
 Released = Callable[[str], str]  # from a named release to its identifier

@@ -19,9 +19,10 @@ from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.scalars import INT, ValueType
 from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
+from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
-from privql.pipeline.report import StatementCheck, certificate
+from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
 from privql.pipeline.steps import Program, derived
 from privql.plan.program import Plan

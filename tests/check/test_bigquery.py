@@ -9,7 +9,7 @@ import pytest
 from privql.check.bigquery import native
 from privql.check.scope import Scope
 from privql.check.typed import Context
-from privql.pipeline.report import certificate
+from privql.pipeline.certificate import certificate
 from privql.session import Session
 from privql.syntax import parse_query, unparse
 from tests.check.clinic import VISITS, clinic
