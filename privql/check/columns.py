@@ -1,8 +1,6 @@
-"""The columns that a relation has, and those that it reads of a row around it."""
+"""The columns that a relation has."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from privql.check.relations import (
     Combined,
@@ -25,13 +23,10 @@ from privql.check.relations import (
     Windowed,
     Working,
 )
-from privql.check.typed import Context
-from privql.frozen import inside
-from privql.kernel.scalars import Apply, Const, Field, ValueType
+from privql.kernel.scalars import ValueType
 
 
 def produced(rel: Rel) -> dict[str, ValueType]:
-    """The columns of a relation."""
     match rel:
         case PublicScan(columns=scanned) | ReleasedScan(columns=scanned) | PrivateScan(columns=scanned):
             return {id: type for id, _, type in scanned}
@@ -54,28 +49,3 @@ def produced(rel: Rel) -> dict[str, ValueType]:
             return {id: term.type for id, term in keys} | {one.id: one.type for one in features}
         case Windowed(input=input, calls=windows):
             return produced(input) | {id: window.call.type for id, window in windows}
-
-
-def around(rel: Rel, context: Context) -> set[str]:
-    """The columns that a query reads and does not have: those of the row around it."""
-    read: set[str] = set()
-    own: set[str] = set()
-    todo: list[Any] = [rel]
-    while todo:
-        match todo.pop():
-            case Const():
-                pass
-            case Field(name=name) if name in context.subqueries:
-                own.add(name)
-                todo.append(context.subqueries[name])
-            case Field(name=name):
-                read.add(name)
-            case Apply(args=args):
-                todo.extend(args)
-            case node:
-                if isinstance(node, Rel):
-                    own |= produced(node).keys()
-                if isinstance(node, Shared):
-                    todo.extend(shared for name, shared in context.shared if name == node.name)
-                todo.extend(inside(node))
-    return read - own

@@ -9,9 +9,9 @@ from math import prod
 
 from privql.check.apart import blocks
 from privql.check.arguments import sort_key
-from privql.check.columns import around
 from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
+from privql.check.inside import around
 from privql.check.items import Item, names
 from privql.check.named import private_tables
 from privql.check.operations import not_yet

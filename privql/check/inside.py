@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from privql.check.columns import produced
 from privql.check.relations import Rel, Shared
 from privql.check.typed import Context
 from privql.frozen import inside, rebuilt
@@ -36,6 +37,31 @@ def read_inside(term: Scalar, context: Context) -> set[str]:
         else:
             found.add(name)
     return found
+
+
+def around(rel: Rel, context: Context) -> set[str]:
+    """The columns that a query reads and does not have: those of the row around it."""
+    read: set[str] = set()
+    own: set[str] = set()
+    todo: list[Any] = [rel]
+    while todo:
+        match todo.pop():
+            case Const():
+                pass
+            case Field(name=name) if name in context.subqueries:
+                own.add(name)
+                todo.append(context.subqueries[name])
+            case Field(name=name):
+                read.add(name)
+            case Apply(args=args):
+                todo.extend(args)
+            case node:
+                if isinstance(node, Rel):
+                    own |= produced(node).keys()
+                if isinstance(node, Shared):
+                    todo.extend(shared for name, shared in context.shared if name == node.name)
+                todo.extend(inside(node))
+    return read - own
 
 
 def _read(rel: Rel, context: Context) -> set[str]:
