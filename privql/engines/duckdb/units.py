@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from math import ceil, floor
 
 from privql.engines.duckdb.aggregates import Aggregates
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.joins import same_unit
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column, is_name, one_zero
+from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows, column, is_name, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import Combine, Gather
 
 
@@ -28,13 +29,29 @@ def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
     partial = {key: key for key in kept} | {name: sql for sql, name in layer.aggregates.items()}
     grouped = Layer(partial, f" GROUP BY {', '.join(kept)}", closed=True)
     found = replace(layer.rows().with_layers(grouped, Layer(made)), columns=columns)
-    if not term.listed:
+    if term.listed is None:
         return found
-    tests = [
-        _among(Field(name, columns[name].spelled.type), m) for (name, _), m in zip(term.keys, term.listed, strict=True)
+    listed = [
+        (Field(name, columns[name].spelled.type), set(members))
+        for (name, value), members in zip(term.keys, term.listed, strict=True)
+        if not _can_only_be(below, value, members)
     ]
     emitter = ScalarEmitter(found.field)
-    return found.with_layers(Layer({}, " WHERE " + " AND ".join(f"({emitter.sql(test)})" for test in tests)))
+    tests = " AND ".join(f"({emitter.sql(_among(key, members))})" for key, members in listed)
+    return found.with_layers(Layer({}, f" WHERE {tests}")) if tests else found
+
+
+def _can_only_be(below: Rows, value: Scalar, members: Collection[Value]) -> bool:
+    """A column made of a declared list or range is among its members or NULL as it stands. To test it again is pushed
+    below the grouping, where it was measured to cost as much as all the rest."""
+    made = below.columns[value.name].made if isinstance(value, Field) else None
+    match made:
+        case Listed(term=Apply(args=(Apply(args=(_, *declared)), *_))):
+            return {None, *(one.value for one in declared if isinstance(one, Const))} <= set(members)
+        case Clamp(column=column, low=low, high=high) if column.type == INT:
+            return None in members and set(range(ceil(low), floor(high) + 1)) <= set(members)
+        case _:
+            return False
 
 
 def _among(key: Field, members: Collection[Value]) -> Scalar:
