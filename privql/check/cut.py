@@ -23,7 +23,7 @@ from privql.check.relations import (
     Distinct,
     GroupingKey,
     Label,
-    Listed,
+    Members,
     Rel,
     Rows,
     Sorted,
@@ -121,7 +121,7 @@ def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
     return any(c.locates is not None and not context.column_domain(c.id).nullable for c in columns)
 
 
-def values_of(columns: Iterable[Attribute], context: Context) -> Listed:
+def values_of(columns: Iterable[Attribute], context: Context) -> Members:
     """What each of the columns can be, NULL too; nothing if some column's values are not listed, or are too many."""
     out: list[tuple[str, tuple[Value, ...]]] = []
     for column in columns:

@@ -45,7 +45,7 @@ class Attribute:
 
 
 Columns = tuple[Attribute, ...]
-Listed = tuple[tuple[str, tuple[Value, ...]], ...]
+Members = tuple[tuple[str, tuple[Value, ...]], ...]
 
 
 @frozen
@@ -182,7 +182,7 @@ class Gathered:
     input: Rel
     keys: tuple[tuple[str, Scalar], ...]
     features: tuple[Aggregate, ...]
-    listed: Listed = ()  # the values of the keys that do not name the unit, if all are known
+    listed: Members = ()  # the values of the keys that do not name the unit, if all are known
 
 
 @frozen
@@ -196,7 +196,7 @@ class Windowed:
 @frozen
 class Distinct:
     input: Rel
-    listed: Listed = ()  # the values of the columns that do not name the unit, if all are known
+    listed: Members = ()  # the values of the columns that do not name the unit, if all are known
 
 
 @frozen

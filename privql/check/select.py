@@ -69,7 +69,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     )
     collector = Collector(context, place, secret, grouped)
     sets = every_key(node, collector) if node.group_all else grouping_sets(node, collector)
-    pairs = tie_groups(tied, node, scope, node.span, context) if grouped and tied else []
+    pairs = tie_groups(tied, node, scope, node.span) if grouped and tied else []
     around = [(outside, tied_key(inner, node.span, collector)) for outside, inner in pairs]
     if around:
         sets = (tuple(range(len(collector.keys))),)

@@ -149,24 +149,19 @@ def _private_around(scope: Scope) -> bool:
     return False
 
 
-def tie_groups(
-    tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span, context: Context
-) -> list[tuple[Scalar, Scalar]]:
+def tie_groups(tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span) -> list[tuple[Scalar, Scalar]]:
     """Of an aggregating query, what is equal outside and inside: the inside becomes a group key."""
     outside = outer_ids(scope)
     if select.group or select.group_all:
         raise not_yet("GROUP BY in a correlated query beside private rows", span, "join instead")
     pairs: list[tuple[Scalar, Scalar]] = []
     for part in tied:
-        match part:
-            case Apply(op="eq", args=(one, other)) if fields(one) <= outside and not fields(other) & outside:
-                pairs.append((one, other))
-            case Apply(op="eq", args=(one, other)) if fields(other) <= outside and not fields(one) & outside:
-                pairs.append((other, one))
-            case _:
-                raise not_yet(
-                    "a correlated aggregate whose condition is no equality", span, "join, and aggregate with GROUP BY"
-                )
+        pair = _tied(part, outside)
+        if pair is None:
+            raise not_yet(
+                "a correlated aggregate whose condition is no equality", span, "join, and aggregate with GROUP BY"
+            )
+        pairs.append(pair)
     return pairs
 
 
@@ -194,16 +189,23 @@ def tie(
     for around, inner in on:
         frame.on.append((around, kept(inner)))
     for part in rest:
-        match part:
-            case Apply(op="eq", args=(one, other)) if fields(one) <= outside and not fields(other) & outside:
-                frame.on.append((one, kept(other)))
-            case Apply(op="eq", args=(one, other)) if fields(other) <= outside and not fields(one) & outside:
-                frame.on.append((other, kept(one)))
-            case _:
-                own = {id: Field(id, context.attributes[id].type) for id in fields(part) - outside}
-                known: dict[Scalar, Field] = {column: kept(column) for column in own.values()}
-                frame.where.append(replaced(part, known, context))
+        pair = _tied(part, outside)
+        if pair is not None:
+            frame.on.append((pair[0], kept(pair[1])))
+        else:
+            own = {id: Field(id, context.attributes[id].type) for id in fields(part) - outside}
+            known: dict[Scalar, Field] = {column: kept(column) for column in own.values()}
+            frame.where.append(replaced(part, known, context))
     return Compute(rel.input, (*rel.columns, *extra.items()))
+
+
+def _tied(part: Scalar, outside: set[str]) -> tuple[Scalar, Scalar] | None:
+    """Of an equality of a value outside with one inside: the two, in this order."""
+    if isinstance(part, Apply) and part.op == "eq":
+        for one, other in (part.args, part.args[::-1]):
+            if fields(one) <= outside and not fields(other) & outside:
+                return one, other
+    return None
 
 
 def of_nothing(value: Scalar, counts: set[str], others: set[str], span: Span) -> Scalar | None:

@@ -179,7 +179,7 @@ def narrower(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
         if call is None or call in tried or len(tried) == _TRIED:
             continue
         tried.append(call)
-        total = _is_total(block, one, check)
+        total = _is_total(block, one)
         bounds = _part(one, Fraction(1, 10) if total else Fraction(1, 2))
         if bounds is None:
             continue
@@ -211,7 +211,7 @@ def _call(query: ast.Query, one: Aggregate) -> ast.Call | None:
     return found[0] if plain else None
 
 
-def _is_total(block: Block, one: Aggregate, check: StatementCheck) -> bool:
+def _is_total(block: Block, one: Aggregate) -> bool:
     """Whether its argument is a sum or a count of one unit's rows, that nothing has bounded since."""
     made = features_of(block.rel, one.argument) if isinstance(one.argument, Field) else []
     return any(feature.function in ("sum", "count") for feature in made)

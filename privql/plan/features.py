@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from privql.check.relations import Aggregate, Listed
+from privql.check.relations import Aggregate, Members
 from privql.domains import grid_of
 from privql.kernel import rules
 from privql.kernel.rules import Stable
@@ -21,7 +21,7 @@ def gathered(
     wanted: Sequence[Aggregate],
     needed: frozenset[str],
     units: frozenset[str],
-    listed: Listed,
+    listed: Members,
 ) -> Stable:
     """Each unit's groups. A key that is the unit itself splits none of them: it is a value that their rows share."""
     features: dict[str, Feature] = {}

@@ -21,6 +21,7 @@ from privql.check.relations import (
     Distinct,
     Gathered,
     Joined,
+    Members,
     PrivateScan,
     Rel,
     Sorted,
@@ -28,7 +29,6 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
-from privql.check.relations import Listed as Values
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
@@ -126,7 +126,7 @@ class Related:
         most = table.at_most if table is not None and self._cut else None
         return stable if most is None else rules.keep_rows(stable, most)
 
-    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Values = ()) -> Stable:
+    def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Members = ()) -> Stable:
         """A unit's different rows: its groups by all of their columns."""
         keys = tuple((id, Field(id, type)) for id, type in produced(rel).items())
         renamed = tuple((f"{id}_each", value) for id, value in keys)
