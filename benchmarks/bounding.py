@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from multiprocessing import Process
 from pathlib import Path
 
 import duckdb
@@ -98,7 +99,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "visits.parquet"
-        write(path, options.rows, options.units)
+        writer = Process(target=write, args=(path, options.rows, options.units))  # its memory is not the engine's
+        writer.start()
+        writer.join()
         plain = duckdb.connect(config={"threads": options.threads})
         sources = {"visits": Source((str(path),))}
         with DuckDBEngine(sources, threads=options.threads, memory_limit=options.memory) as engine:
