@@ -82,16 +82,14 @@ def star(node: ast.Star, place: Place, collector: Collector) -> list[Item]:
     new = {fold(name): expr for expr, name in node.replace}
     out = []
     for column in columns:
-        if fold(column.name) in gone:
-            continue
+        if fold(column.name) in gone or column.hidden:
+            continue  # what is hidden takes no part in what `*` brings: not even in DISTINCT, ORDER BY or EXCEPT
         if fold(column.name) in new:
             value = collector.above(typed(new[fold(column.name)], place))
             out.append(Item(column.name, value, None, node.span))
             continue
         place.context.used[column.id] = node.span
         value = Typed(Field(column.id, column.type), place.domain(column.id), node.span)
-        if column.hidden and not collector.private:
-            continue
         out.append(Item(column.name, collector.above(value), column, node.span))
     return out
 

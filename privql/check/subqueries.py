@@ -124,12 +124,11 @@ def untied(
 ) -> tuple[Typed, list[Scalar]]:
     """The condition without those of its parts that read columns around this SELECT, and those parts: where the rows
     around are private, or its own are."""
-    if not secret and not _private_around(scope):
-        return condition, []
     own = {column.id for column in scope.every_column()}
     outside = outer_ids(scope) - own
     parts = conjuncts(condition.term)
-    tied = [part for part in parts if read_inside(part, context) & outside]
+    around = {part: read_inside(part, context) & outside for part in parts}
+    tied = [part for part in parts if around[part] and (secret or _of_private_rows(around[part], scope))]
     if not tied:
         return condition, []
     if not context.correlations or context.correlations[-1].select is not select:
@@ -140,10 +139,11 @@ def untied(
     return replace(condition, term=both(rest) or Const(True, BOOL)), tied
 
 
-def _private_around(scope: Scope) -> bool:
+def _of_private_rows(ids: set[str], scope: Scope) -> bool:
     around = scope.parent
     while around is not None:
-        if any(column.label is Label.PRIVATE for item in around.items for column in item.columns):
+        columns = around.every_column()
+        if any(column.id in ids for column in columns) and any(column.label is Label.PRIVATE for column in columns):
             return True
         around = around.parent
     return False

@@ -49,16 +49,16 @@ def lower(
     block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env, query: CheckedQuery
 ) -> Lowered:
     """`rows`: the query's AT MOST, on top of the tables' own."""
-    needed: set[str] = set(produced(block.rel)) if isinstance(block.rel, Once) else set()
+    needed = frozenset(produced(block.rel)) if isinstance(block.rel, Once) else frozenset[str]()
     for key in block.keys:
         needed |= fields(key.value)
     for contribution in contributions:
         needed |= _reads(contribution)
-    made, stable = _related(block, frozenset(needed), env, query)
+    made, stable = _related(block, needed, env, query)
     limits = [] if rows is None else [rows]
     if stable.rows is None or stable.rows > 1:
         # as many rows as there would be, had each table been cut to its declared rows at once
-        _, declared = _related(block, frozenset(needed), env, query, cut=True)
+        _, declared = _related(block, needed, env, query, cut=True)
         limits += [] if declared.rows is None else [declared.rows]
     rows = min([*limits, *([] if stable.rows is None else [stable.rows])], default=None)
     if rows is not None and rows != stable.rows:
@@ -77,9 +77,9 @@ def lower(
 def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int | None]:
     """How many rows a unit has at most in each relation of a block's tree, by `id`, were each table cut to its
     declared rows at once: what a person reads to see where they grow."""
-    needed = set(produced(block.rel)) if isinstance(block.rel, Once) else set()
+    needed = frozenset(produced(block.rel)) if isinstance(block.rel, Once) else frozenset[str]()
     needed |= {name for term in _asked(block) for name in fields(term)}
-    made, _ = _related(block, frozenset(needed), env, query, cut=True)
+    made, _ = _related(block, needed, env, query, cut=True)
     return made.rows
 
 

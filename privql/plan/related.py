@@ -29,6 +29,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.diagnostics import refuse
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
@@ -43,6 +44,8 @@ _TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOO
 _OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
 _COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
+_MOST_MET = 100_000
+
 PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 
@@ -50,9 +53,11 @@ class Related:
     """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
 
     def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
+        self._span = block.span
         self._index, self._env, self._query, self._cut = block.index, env, query, cut
         self._subqueries: Mapping[str, Subquery] = dict(query.subqueries)
         self._names = 0
+        self._met = 1  # public rows that one private row can meet
         self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
         self.publics: list[PublicRows] = []
         self.rows: dict[int, int | None] = {}  # per unit, in each relation of the tree
@@ -170,6 +175,15 @@ class Related:
         public, on = self._public(rel, read, pairs)
         columns = frozenset(column for _, column in on)
         most = most_alike(rel, columns, self._query, self._env)
+        self._met *= most or 1
+        if self._met > _MOST_MET:
+            raise refuse(
+                "PQL0407",
+                f"one private row could meet {self._met} public rows",
+                self._span,
+                why=f"the time and memory that this takes would show that row; {_MOST_MET} are as many as may be",
+                help="join public rows on more columns, or on a KEY",
+            )
         return rules.lookup(below, public, on, both(rest), most, outer)
 
     def _public(

@@ -86,7 +86,7 @@ def test_what_columns_are_called(query: str, names: list[str], session: Session)
 WRONG = [
     ("SELECT id AS k FROM stations WHERE k > 1", "PQL0202"),
     ("SELECT *, COUNT(*) FROM patients GROUP BY ALL SPEND EPSILON 1", "PQL0405"),
-    ("SELECT * EXCLUDE (patient_id), COUNT(*) FROM patients GROUP BY ALL SPEND EPSILON 1", "PQL0406"),
+    ("SELECT * EXCLUDE (patient_id), COUNT(*) FROM patients GROUP BY ALL SPEND EPSILON 1", "PQL0404"),
     ("SELECT code FROM regions r, stations s", "PQL0203"),
     ("SELECT code FROM (SELECT 1 AS code, 2 AS code) AS t WHERE code_2 = 2 AND Code = 3 AND cod = 1", "PQL0202"),
     ("SELECT regions.code FROM regions r", "PQL0201"),

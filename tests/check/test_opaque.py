@@ -38,9 +38,14 @@ HIDDEN = """
 SELECT COUNT(*) FROM patients WHERE note = 'private'
 SELECT COUNT(*) FROM patients JOIN (SELECT 'private' AS note) AS x USING (note)
 SELECT COUNT(*) FROM patients p JOIN patients q USING (patient_id, note)
+SELECT COUNT(DISTINCT note) FROM patients
+""".strip().splitlines()
+
+NOT_IN_STAR = """
 SELECT COUNT(*) FROM (SELECT * FROM patients UNION ALL SELECT * FROM patients) AS x WHERE note = 'private'
 SELECT COUNT(*) FROM (SELECT * FROM patients) AS x GROUP BY note KEYS ('private')
-SELECT COUNT(DISTINCT note) FROM patients
+SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM patients) AS x ORDER BY note LIMIT 1 PER UNIT) AS y
+WITH x AS (SELECT * FROM patients) SELECT COUNT(*) FROM (SELECT patient_id FROM x ORDER BY note LIMIT 1 PER UNIT) AS y
 """.strip().splitlines()
 
 ALIKE = """
@@ -74,6 +79,16 @@ def test_a_unit_is_named_nowhere(text: str, session: Session) -> None:
 @pytest.mark.parametrize("text", HIDDEN)
 def test_a_hidden_column_is_read_nowhere(text: str, session: Session) -> None:
     assert said(session, text) == ["PQL0406"]
+
+
+@pytest.mark.parametrize("text", NOT_IN_STAR)
+def test_a_star_brings_no_hidden_column(text: str, session: Session) -> None:
+    assert said(session, text) == ["PQL0202"]
+
+
+def test_a_hidden_column_orders_nothing(session: Session) -> None:
+    ordered = "SELECT COUNT(*) FROM (SELECT * FROM patients ORDER BY note LIMIT 1 PER UNIT) AS x"
+    assert said(session, ordered) == ["PQL0406"]
 
 
 @pytest.mark.parametrize("text", ALIKE)

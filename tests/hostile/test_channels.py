@@ -313,3 +313,12 @@ def test_columns_may_be_called_anything(column: str) -> None:
         found = opened.run(f"SELECT {quoted}, COUNT(*) AS n FROM t GROUP BY 1 SPEND EPSILON 200")
         assert isinstance(found, Release)
         assert [row for row in found.rows if row[1]] == [(5, 2), (7, 1)]
+
+
+def test_what_one_row_can_meet_is_bounded_before_anything_is_read(mallory: Session) -> None:
+    """Else one person's row would show by the time, or the memory, that the query takes."""
+    series = ", ".join(f"generate_series(1, 1000) AS s{n}(i{n})" for n in range(2))
+    found = mallory.check(
+        f"SELECT COUNT(*) FROM patients, {series} WHERE age = 3 AT MOST 1 ROWS PER UNIT SPEND EPSILON 1"
+    )
+    assert [d.code for d in found.diagnostics] == ["PQL0407"]

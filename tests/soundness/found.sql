@@ -11,3 +11,4 @@
 0|SELECT COUNT(*) FROM patients AS t1 LEFT JOIN visits AS t2 ON t1.pid = t2.pid AND t2.minutes > (SELECT COUNT(*) FROM tests AS t3 WHERE t3.vid = t2.vid) WHERE (SELECT COUNT(*) FROM tests AS t3 WHERE t3.vid = t2.vid) = 0
 0|SELECT COUNT(*) FROM patients AS t1 LEFT JOIN wards AS t2 ON t1.ward = t2.ward AND EXISTS (SELECT 1 FROM visits AS t3 WHERE t3.pid = t1.pid AND t3.urgent) WHERE t2.ward IS NULL
 0|SELECT COUNT(*) FROM patients AS t1 FULL JOIN visits AS t2 ON t1.pid = t2.pid AND t1.age IN (SELECT t3.minutes FROM visits AS t3 WHERE t3.pid = t1.pid)
+0|WITH w1 AS (SELECT COUNT(*) AS n FROM tests t1) SELECT COUNT(t2.minutes) FROM visits AS t2 WHERE ((t2.minutes >= ANY (SELECT (SELECT COUNT(*) + 1 FROM codes AS t4 WHERE t4.code = t3.n) FROM w1 AS t3) OR (t2.vid IS NOT NULL AND t2.minutes BETWEEN 0 AND 1)))
