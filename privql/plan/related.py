@@ -95,7 +95,7 @@ class Related:
                 return self._once_each(self.relation(input, frozenset(produced(input))), rel, needed, listed)
             case Windowed(input=input, calls=calls):
                 asked = tuple((id, call) for id, call in calls if id in needed)
-                below = self.relation(input, needed & produced(input).keys() | read_by(asked))
+                below = self.relation(input, needed.intersection(produced(input)) | read_by(asked))
                 return windowed(below, asked, unit_columns(input, self._env), self._types)
             case Combined():
                 left = self.relation(rel.left, frozenset(rel.left_columns))
@@ -151,16 +151,16 @@ class Related:
         pairs, rest = _pairs(tests, ours, theirs)
         read = needed | {name for test in tests for name in fields(test)}
         if private(rel.left) and private(rel.right):
-            left = self.relation(rel.left, read & ours.keys())
-            right = self.relation(rel.right, read & theirs.keys())
+            left = self.relation(rel.left, read.intersection(ours))
+            right = self.relation(rel.right, read.intersection(theirs))
             kind: Literal["INNER", "LEFT", "FULL"] = "INNER"
             if rel.kind == "LEFT" or rel.kind == "FULL":
                 kind = rel.kind
             return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
         if private(rel.right):
             pairs = tuple((b, a) for a, b in pairs)
-            return self._looked_up(self.relation(rel.right, read & theirs.keys()), rel.left, read, pairs, rest, False)
-        below = self.relation(rel.left, read & ours.keys())
+            return self._looked_up(self.relation(rel.right, read.intersection(theirs)), rel.left, read, pairs, rest, False)
+        below = self.relation(rel.left, read.intersection(ours))
         return self._looked_up(below, rel.right, read, pairs, rest, rel.kind == "LEFT")
 
     def _looked_up(
@@ -255,7 +255,7 @@ class Related:
         types = produced(asked.rel)
         pairs, rest = _pairs([*tests, *conjuncts(asked.where)], below.columns, types)
         pairs = (*asked.on, *pairs)
-        read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)) & types.keys()
+        read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)).intersection(types)
         if private(asked.rel):
             among = self.relation(asked.rel, read)
             return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
