@@ -159,7 +159,9 @@ class Related:
             return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
         if private(rel.right):
             pairs = tuple((b, a) for a, b in pairs)
-            return self._looked_up(self.relation(rel.right, read.intersection(theirs)), rel.left, read, pairs, rest, False)
+            return self._looked_up(
+                self.relation(rel.right, read.intersection(theirs)), rel.left, read, pairs, rest, False
+            )
         below = self.relation(rel.left, read.intersection(ours))
         return self._looked_up(below, rel.right, read, pairs, rest, rel.kind == "LEFT")
 
