@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from math import prod
 
+from privql.check.columns import produced
+from privql.check.conditions import conjuncts
 from privql.check.env import Env
 from privql.check.relations import (
     CheckedQuery,
+    Combined,
     Compute,
     Distinct,
     Grouped,
+    Joined,
     Measured,
     PublicScan,
     Rel,
@@ -20,7 +24,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
-from privql.kernel.scalars import Field
+from privql.kernel.scalars import Apply, Field, Scalar
 
 
 def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env) -> int | None:
@@ -29,7 +33,9 @@ def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env)
         case Compute(input=input, columns=computed):
             named = {id: value.name for id, value in computed if isinstance(value, Field)}
             return most_alike(input, frozenset(named[id] for id in columns if id in named), query, env)
-        case Where(input=input) | Windowed(input=input):
+        case Where(input=input, condition=condition):
+            return most_alike(input, _equal_too(columns, condition), query, env)
+        case Windowed(input=input):
             return most_alike(input, columns, query, env)
         case Sorted(input=input, limit=limit):
             known = most_alike(input, columns, query, env)
@@ -44,16 +50,39 @@ def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env)
         case Measured(block=block):
             others = [key.members for key in query.blocks[block].keys if key.id not in columns]
             return None if None in others else prod(len(members) for members in others if members is not None)
-        case Grouped(keys=keys, sets=sets):
+        case Grouped(input=input, keys=keys, sets=sets):
             if len(sets) == 1 and all(keys[at][0] in columns for at in sets[0]):
                 return 1
-            return None
+            named = {id: value.name for id, value in keys if isinstance(value, Field)}
+            known = most_alike(input, frozenset(named[id] for id in columns if id in named), query, env)
+            return None if known is None else known * len(sets)  # groups are made of rows, in each set anew
+        case Joined(kind=kind, left=left, right=right, on=on):
+            alike = columns if kind == "FULL" else _equal_too(columns, on)
+            ours = most_alike(left, alike.intersection(produced(left)), query, env)
+            theirs = most_alike(right, alike.intersection(produced(right)), query, env)
+            if ours is None or theirs is None:
+                return None
+            return (ours + 1) * (theirs + 1) if kind == "FULL" else ours * theirs
+        case Combined(left=left, right=right):
+            sides = [(left, rel.left_columns), (right, rel.right_columns)]
+            places = [at for at, (id, _) in enumerate(rel.columns) if id in columns]
+            each = [most_alike(side, frozenset(ids[at] for at in places), query, env) for side, ids in sides]
+            return None if None in each else sum(one for one in each if one is not None)
         case PublicScan(table=table, columns=scanned):
             return _of_table(table, frozenset(name for id, name, _ in scanned if id in columns), env)
         case ReleasedScan(release=release, columns=scanned):
             return _of_release(release, frozenset(name for id, name, _ in scanned if id in columns), env)
         case _:
             return None
+
+
+def _equal_too(columns: frozenset[str], condition: Scalar | None) -> frozenset[str]:
+    """With the columns that must equal one of these: rows that agree in one agree in the other."""
+    tests = [test.args for test in conjuncts(condition) if isinstance(test, Apply) and test.op == "eq"]
+    pairs = [(a.name, b.name) for a, b in tests if isinstance(a, Field) and isinstance(b, Field)]
+    while more := {b for pair in pairs for a, b in (pair, pair[::-1]) if a in columns} - columns:
+        columns = columns | more
+    return columns
 
 
 def _of_table(name: str, columns: frozenset[str], env: Env) -> int | None:
