@@ -16,12 +16,9 @@ from privql.post.emit import Leaf
 from privql.post.pieces import ROW
 from privql.post.values import read
 
-# One thread, so that sums of floats do not vary. Three optimizers of version 2.0 are off: two fail on some grouped
-# subqueries and sets of keys, one loses the rows of a LEFT JOIN whose right side is empty.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "threads": 1,
+    "threads": 1,  # so that sums of floats do not vary
     "temp_directory": "",
-    "disabled_optimizers": "join_elimination,projection_pullup,grouping_sets",
 }
 
 
