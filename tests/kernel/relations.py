@@ -12,23 +12,29 @@ from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, ValueType
 from privql.kernel.terms import (
     Balance,
+    Bits,
     Combine,
     Contribution,
     Different,
     Extreme,
     Feature,
+    Frame,
     Join,
     Key,
     Mark,
+    Mode,
     Neighbour,
+    Nth,
     Order,
     Over,
+    Quantile,
     Rank,
     Steps,
     Tally,
     Total,
     Unit,
     Window,
+    WindowCall,
 )
 from tests.kernel.databases import PUBLIC, scans
 from tests.reference import types
@@ -55,6 +61,7 @@ class Relations:
             lambda rows: self.joined(rows, self.relation(depth - 1)),
             self.marked,
             self.gathered,
+            self.parted,
             lambda rows: self.combined(rows, self.relation(depth - 1)),
             self.windowed,
         )
@@ -101,8 +108,16 @@ class Relations:
             lambda: Total(self.steps(input), where),
             lambda: Extreme(self.integer(input), self.choice.random() < 0.5, where),
             lambda: Different(self.integer(input), where),
+            lambda: Quantile(self.integer(input), self.choice.random(), self.choice.choice(("LEAST", "BELOW")), where),
+            lambda: Mode(self.integer(input), where),
+            lambda: Bits(self.choice.choice(("AND", "XOR")), self.integer(input), where),
         )
         return self.choice.choice(made)()
+
+    def frame(self) -> Frame | None:
+        edges = (None, None, -1, 0, 1)
+        made = Frame(self.choice.choice(("ROWS", "GROUPS")), self.choice.choice(edges), self.choice.choice(edges))
+        return made if self.choice.random() < 0.7 else None
 
     def new(self) -> str:
         return f"c{next(self._names)}"
@@ -159,6 +174,11 @@ class Relations:
         features = tuple((self.new(), self.feature(input)) for _ in range(self.choice.choice((0, 1, 2))))
         return rules.gather(input, keys, features)
 
+    def parted(self, input: Stable) -> Stable:
+        keys = tuple((self.new(), self.integer(input)) for _ in range(self.choice.choice((1, 1, 2))))
+        listed = tuple((None, 0, 1) for _ in keys) if self.choice.random() < 0.3 else None
+        return rules.keep_groups(input, keys, self.choice.choice((1, 1, 2)), listed)
+
     def combined(self, left: Stable, right: Stable) -> Stable:
         ours, theirs = ([c for c, t in types(side.term).items() if t == INT] for side in (left, right))
         pairs = list(zip(ours, theirs, strict=False))[: self.choice.choice((1, 1, 2, 3))]
@@ -167,10 +187,11 @@ class Relations:
         return rules.combine(left, right, Combine(op, self.choice.random() < 0.5, left.term, right.term, columns))  # type: ignore[arg-type]
 
     def windowed(self, input: Stable) -> Stable:
-        calls: tuple[Callable[[], Rank | Neighbour | Over], ...] = (
+        calls: tuple[Callable[[], WindowCall], ...] = (
             lambda: Rank(self.choice.choice(("ROW_NUMBER", "RANK", "DENSE_RANK"))),
             lambda: Neighbour(self.integer(input), self.choice.choice((-2, -1, 1, 2)), self.integer(input)),
-            lambda: Over(self.feature(input), self.choice.random() < 0.5),
+            lambda: Over(self.feature(input), self.frame()),
+            lambda: Nth(self.integer(input), self.choice.choice((1, 2, -1)), self.frame()),
         )
         partition = tuple(self.integer(input) for _ in range(self.choice.choice((0, 1))))
         listed = tuple((self.new(), self.choice.choice(calls)()) for _ in range(self.choice.choice((1, 2))))

@@ -68,7 +68,7 @@ def test_the_claim_is_the_largest_move_there_is(
 
 def test_a_proof_cannot_be_made_by_hand() -> None:
     with pytest.raises(Unproved):
-        Stable(SCAN, SCAN.unit, TEXT, 1, frozenset({"x"}), frozenset(), True, object())
+        Stable(SCAN, SCAN.unit, TEXT, 1, frozenset({"x"}), frozenset(), frozenset(), True, object())
     with pytest.raises(Unproved):
         Measured(Sums(SCAN, (), (Tally(),)), SCAN.unit, 1, (), measure.Cost(), object())
 

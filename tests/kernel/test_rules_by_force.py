@@ -57,6 +57,7 @@ def check_rows(stable: Stable, unit: str, one: Database, other: Database, choice
                 values = [tuple(row[c] for c in sorted(key)) for row in rows]
                 whole = [value for value in values if None not in value]
                 assert len(set(whole)) == len(whole)
+            assert all(len({row[c] for row in rows}) <= 1 for c in stable.determined)
 
 
 def check_cells(measured: Measured, one: Database, other: Database, choice: random.Random) -> None:
