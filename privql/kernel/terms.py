@@ -153,6 +153,58 @@ class Different:
 
 
 @frozen
+class Quantile:
+    """Of the n values that are not NULL, in order, one at a share of the way; of two zeros the positive.
+
+    LEAST is the first that so great a share of them does not exceed, at place max(1, n - ⌊n - n·share⌋). BELOW and
+    ABOVE are the neighbours of 1 + (n - 1)·share, rounded down and up. All in doubles, as the engines compute it.
+    """
+
+    value: Scalar
+    share: float
+    at: Literal["LEAST", "BELOW", "ABOVE"]
+    where: Scalar | None = None
+
+
+@frozen
+class Mode:
+    """The most frequent value that is not NULL; of several as frequent, the least."""
+
+    value: Scalar
+    where: Scalar | None = None
+
+
+@frozen
+class Bits:
+    """All INTs that are not NULL together, bit by bit."""
+
+    op: Literal["AND", "OR", "XOR"]
+    value: Scalar
+    where: Scalar | None = None
+
+
+@frozen
+class Splice:
+    """All texts that are not NULL, one after the other in this order and, where it leaves a choice, in their own."""
+
+    value: Scalar
+    separator: str
+    order: tuple[Order, ...]
+    where: Scalar | None = None
+
+
+@frozen
+class Moment:
+    """The sum of products of one factor or two, each counted in steps from its lower bound: a DECIMAL(38,0).
+
+    NULL of none; a row where a factor is NULL adds nothing. Factors have at most 2^40 steps: 2^45 rows fit 38 digits.
+    """
+
+    factors: tuple[Steps, ...]
+    where: Scalar | None = None
+
+
+@frozen
 class Gather:
     """One row for each unit and each combination of the keys among its rows, NULL being a value like others.
 
@@ -194,11 +246,39 @@ class Neighbour:
 
 
 @frozen
+class Frame:
+    """The rows around the present one, from `start` to `end` places after it: before it, if negative; None: all.
+
+    Places are those of ROW_NUMBER or, of GROUPS, of all rows together that tie in the order.
+    """
+
+    by: Literal["ROWS", "GROUPS"]
+    start: int | None
+    end: int | None
+
+
+@frozen
 class Over:
-    """A feature of the whole partition or, `running`, of the rows up to this one and those that tie with it."""
+    """A feature of the rows of a frame, or of the whole partition."""
 
     feature: Feature
-    running: bool
+    frame: Frame | None
+
+
+@frozen
+class Nth:
+    """A value of the row at this place of the frame in ROW_NUMBER's order, from 1 (-1: the last), or NULL.
+
+    `present` counts only the rows where the value is not NULL.
+    """
+
+    value: Scalar
+    place: int
+    frame: Frame | None
+    present: bool = False
+
+
+WindowCall = Rank | Neighbour | Over | Nth
 
 
 @frozen
@@ -208,7 +288,7 @@ class Window:
     input: Relation
     partition: tuple[Scalar, ...]
     order: tuple[Order, ...]
-    calls: tuple[tuple[str, Rank | Neighbour | Over], ...]
+    calls: tuple[tuple[str, WindowCall], ...]
 
 
 @frozen
@@ -276,7 +356,7 @@ class Balance:
 
 
 Contribution = Tally | Total | Balance
-Feature = Tally | Total | Extreme | Different
+Feature = Tally | Total | Extreme | Different | Quantile | Mode | Bits | Splice | Moment
 
 
 def cells(contribution: Contribution) -> int:

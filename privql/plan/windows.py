@@ -10,7 +10,7 @@ from privql.domains import Domain
 from privql.kernel import rules
 from privql.kernel.rules import Stable
 from privql.kernel.scalars import Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Feature, Neighbour, Order, Over, Rank, Window
+from privql.kernel.terms import Feature, Frame, Neighbour, Order, Over, Rank, Window
 from privql.plan.features import value_of
 
 Calls = Sequence[tuple[str, WindowCall]]
@@ -70,8 +70,8 @@ def _value(id: str, call: WindowCall, made: dict[str, Rank | Neighbour | Over]) 
             )
             value = value_of(one, features)
             whole = call.frame_end is not None and call.frame_end.kind == "UNBOUNDED FOLLOWING"
-            running = bool(call.order) and not whole
-            made.update({name: Over(feature, running) for name, feature in features.items()})
+            frame = Frame("GROUPS", None, 0) if call.order and not whole else None
+            made.update({name: Over(feature, frame) for name, feature in features.items()})
             return value
         case _:
             raise rules.Unproved(f"no window within a unit computes {function}")

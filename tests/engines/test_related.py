@@ -31,6 +31,7 @@ from privql.kernel.terms import (
     Contribution,
     Extreme,
     Filter,
+    Frame,
     Gather,
     Join,
     KeepRows,
@@ -214,7 +215,7 @@ def test_totals_stay_within_their_bounds() -> None:
     top = Apply("eq", (Field("sum", INT), Const(MOST, INT)), BOOL)
     nothing = Apply("is_null", (Field("sum", INT),), BOOL)
     assert asked(data, gathered, Tally(top), Tally(nothing)) == [1, 1]
-    over = Window(scan(("x", INT)), (), (), (("sum", Over(whole("x"), False)),))
+    over = Window(scan(("x", INT)), (), (), (("sum", Over(whole("x"), None)),))
     assert asked(data, over, Tally(top)) == [3]
 
 
@@ -260,7 +261,7 @@ def test_relations_are_as_deep_as_the_language_lets_them_be() -> None:
     for at in range(12):
         own = (("sum", whole("x")),)
         relation = Mark(relation, f"m{at}", renamed(scan(("x", INT)), (f"y{at}", X)), ((X, Field(f"y{at}", INT)),))
-        relation = Window(relation, (), (Order(X),), ((f"w{at}", Over(whole("x"), True)),))
+        relation = Window(relation, (), (Order(X),), ((f"w{at}", Over(whole("x"), Frame("GROUPS", None, 0))),))
         relation = Join("INNER", relation, Gather(scan(("x", INT)), ((f"k{at}", X),), ()), ((X, Field(f"k{at}", INT)),))
         relation = KeepRows(relation, 5)
     relation = Gather(relation, (), own)

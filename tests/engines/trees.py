@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from random import Random
 from typing import Literal
 
+from privql.kernel.rules import FACTOR_LIMIT
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, Scalar, Value, ValueType
 from privql.kernel.terms import (
+    Bits,
     Combine,
     Different,
     Extreme,
     Feature,
     Filter,
+    Frame,
     Gather,
     Join,
     KeepRows,
     Link,
     Lookup,
     Mark,
+    Mode,
+    Moment,
     Neighbour,
+    Nth,
     Once,
     Order,
     Over,
     Project,
     Public,
+    Quantile,
     Rank,
     Relation,
     Scan,
+    Splice,
+    Steps,
     Sums,
     Tally,
     Total,
     Unit,
     Window,
+    WindowCall,
 )
 from tests import reference
 from tests.engines.randoms import CALLS, COLUMNS, SMALL, Terms, hostile_rows
@@ -63,6 +74,10 @@ def tables(random: Random, rows: int) -> dict[str, list[Row]]:
             row[column] = None if row[column] in seen else row[column]
             seen.add(row[column])
     return made
+
+
+def _few(steps: Steps) -> Steps:
+    return replace(steps, high=min(steps.high, steps.low + FACTOR_LIMIT))
 
 
 def _short(rows: list[Row]) -> list[Row]:
@@ -199,25 +214,47 @@ class Trees(Terms):
 
     def feature(self, columns: dict[str, ValueType]) -> Feature:
         where = self.scalar(BOOL, columns, 1) if self.some(0.3) else None
-        match self.random.randrange(4):
+        match self.random.randrange(9):
             case 0:
                 return Tally(where)
             case 1:
                 return Total(self.steps(columns), where)
             case 2:
                 return Extreme(self.value_of(columns), self.some(0.5), where)
+            case 3:
+                share = self.random.choice((0.0, 0.1, 0.25, 0.5, 0.57, 0.9, 1.0))
+                return Quantile(self.value_of(columns), share, self.random.choice(("LEAST", "BELOW", "ABOVE")), where)
+            case 4:
+                return Mode(self.value_of(columns), where)
+            case 5:
+                return Bits(self.random.choice(("AND", "OR", "XOR")), self.scalar(INT, columns, 1), where)
+            case 6:
+                text = self.scalar(TEXT, columns, 1)
+                return Splice(text, self.random.choice((", ", "", "'")), self.order(columns), where)
+            case 7:
+                factors = [self.steps(columns) for _ in range(self.random.choice((1, 2)))]
+                return Moment(tuple(map(_few, factors)), where)
             case _:
                 return Different(self.value_of(columns), where)
 
-    def call(self, columns: dict[str, ValueType]) -> Rank | Neighbour | Over:
-        match self.random.randrange(3):
+    def frame(self) -> Frame | None:
+        if self.some(0.3):
+            return None
+        edges = (None, None, -2, -1, 0, 0, 1, 2**41)
+        return Frame(self.random.choice(("ROWS", "GROUPS")), self.random.choice(edges), self.random.choice(edges))
+
+    def call(self, columns: dict[str, ValueType]) -> WindowCall:
+        match self.random.randrange(4):
             case 0:
                 return Rank(self.random.choice(_RANKS))
             case 1:
                 value = self.value_of(columns)
                 return Neighbour(value, self.random.choice((1, 1, -1, 2, 0)), self.scalar(value.type, columns, 1))
+            case 2:
+                place = self.random.choice((1, 2, -1))
+                return Nth(self.value_of(columns), place, self.frame(), self.some(0.3))
             case _:
-                return Over(self.feature(columns), self.some(0.5))
+                return Over(self.feature(columns), self.frame())
 
     def combined(self, left: Relation, right: Relation) -> Relation:
         ours, theirs = reference.types(left), reference.types(right)

@@ -9,8 +9,8 @@ from privql.functions.scalar import evaluate_term
 from privql.kernel.scalars import Scalar, Value
 from privql.kernel.terms import Combine, Join, Lookup, Public
 from tests.reference.columns import types
-from tests.reference.order import hash_by, in_order
-from tests.reference.values import Row, different, equal, holds, plain
+from tests.reference.order import hash_by
+from tests.reference.values import Row, different, equal, holds, in_order, plain
 
 
 def named(public: Public, given: Sequence[tuple[Value, ...]]) -> list[Row]:

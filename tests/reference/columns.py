@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privql.kernel.scalars import BOOL, INT, ValueType
+from privql.kernel.scalars import BOOL, INT, ValueType, decimal
 from privql.kernel.terms import (
     Combine,
     Extreme,
@@ -13,14 +13,20 @@ from privql.kernel.terms import (
     KeepRows,
     Lookup,
     Mark,
+    Mode,
+    Moment,
     Neighbour,
+    Nth,
     Once,
     Over,
     Project,
+    Quantile,
     Rank,
     Relation,
     Scan,
+    Splice,
     Window,
+    WindowCall,
 )
 
 
@@ -48,14 +54,20 @@ def types(relation: Relation) -> dict[str, ValueType]:
 
 
 def feature_type(feature: Feature) -> ValueType:
-    return feature.value.type if isinstance(feature, Extreme) else INT
+    match feature:
+        case Extreme(value=value) | Quantile(value=value) | Mode(value=value) | Splice(value=value):
+            return value.type
+        case Moment():
+            return decimal(38, 0)
+        case _:
+            return INT
 
 
-def _call_type(call: Rank | Neighbour | Over) -> ValueType:
+def _call_type(call: WindowCall) -> ValueType:
     match call:
         case Rank():
             return INT
-        case Neighbour(value=value):
+        case Neighbour(value=value) | Nth(value=value):
             return value.type
         case Over(feature=feature):
             return feature_type(feature)

@@ -7,7 +7,7 @@ from hashlib import md5
 
 from privql.functions.scalar import evaluate, evaluate_term
 from privql.kernel.scalars import TEXT, Scalar, Value, ValueType
-from privql.kernel.terms import Neighbour, Order, Over, Rank, Relation
+from privql.kernel.terms import Frame, Neighbour, Nth, Order, Over, Rank, Relation, WindowCall
 from tests.reference.columns import types, unit_type
 from tests.reference.values import Holder, Row, gathered, one_zero
 
@@ -16,17 +16,6 @@ def grouped(given: Iterable[Row], values: Iterable[Scalar]) -> dict[tuple[Value,
     listed, out = list(values), dict[tuple[Value, ...], list[Row]]()
     for row in given:
         out.setdefault(tuple(one_zero(evaluate_term(value, row)) for value in listed), []).append(row)
-    return out
-
-
-def in_order(given: Iterable[Row], order: tuple[Order, ...], hashed: Callable[[Row], int]) -> list[Row]:
-    """By the order or, where it leaves a choice, by the hash. Sorts are stable, so the last comes first."""
-    out = sorted(given, key=hashed)
-    for each in reversed(order):
-        nulls = [row for row in out if evaluate_term(each.value, row) is None]
-        others = [row for row in out if evaluate_term(each.value, row) is not None]
-        others.sort(key=lambda row: evaluate_term(each.value, row), reverse=each.descending)  # type: ignore[arg-type, return-value]
-        out = nulls + others if each.nulls_first else others + nulls
     return out
 
 
@@ -59,7 +48,7 @@ def _part(value: Value, type: ValueType) -> str:
             return f"{evaluate('cast', (type,), TEXT, (value,))};"
 
 
-def called(call: Rank | Neighbour | Over, part: list[Row], at: int, order: tuple[Order, ...]) -> Value:
+def called(call: WindowCall, part: list[Row], at: int, order: tuple[Order, ...]) -> Value:
     """For the row at this place of its partition, which is in order."""
     places = [tuple(evaluate_term(each.value, row) for each in order) for row in part]
     match call:
@@ -72,6 +61,23 @@ def called(call: Rank | Neighbour | Over, part: list[Row], at: int, order: tuple
         case Neighbour(value=value, before=before, default=default):
             there = at - before
             return evaluate_term(value, part[there]) if 0 <= there < len(part) else evaluate_term(default, part[at])
-        case Over(feature=feature, running=running):
-            last = max(i for i, place in enumerate(places) if place == places[at])
-            return gathered(feature, part[: last + 1] if running else part)
+        case Over(feature=feature, frame=frame):
+            return gathered(feature, framed(frame, part, places, at))
+        case Nth(value=value, place=nth, frame=frame, present=present):
+            found = [evaluate_term(value, row) for row in framed(frame, part, places, at)]
+            found = [v for v in found if v is not None or not present]
+            return found[nth - 1 if nth > 0 else nth] if abs(nth) <= len(found) else None
+
+
+def framed(frame: Frame | None, part: list[Row], places: list[tuple[Value, ...]], at: int) -> list[Row]:
+    if frame is None:
+        return part
+    groups = [at for at, _ in enumerate(places)]
+    if frame.by == "GROUPS":
+        groups = [len(set(places[: i + 1])) for i, _ in enumerate(places)]
+    first, last = (None if edge is None else groups[at] + edge for edge in (frame.start, frame.end))
+    return [
+        row
+        for row, group in zip(part, groups, strict=True)
+        if (first is None or first <= group) and (last is None or group <= last)
+    ]

@@ -33,7 +33,7 @@ from privql.kernel.terms import (
     cells,
 )
 from tests.reference.beside import combined, joined, meets, named, taking_part
-from tests.reference.order import called, grouped, hash_of, in_order
+from tests.reference.order import called, grouped, hash_of
 from tests.reference.values import (
     Holder,
     Owned,
@@ -44,6 +44,7 @@ from tests.reference.values import (
     equal,
     gathered,
     holds,
+    in_order,
     in_steps,
     plain,
 )

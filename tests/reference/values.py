@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 
 from privql.functions.scalar import evaluate_term
 from privql.kernel.rules import STEP_LIMIT
 from privql.kernel.scalars import Scalar, Value
-from privql.kernel.terms import Different, Extreme, Feature, Steps, Tally, Total
+from privql.kernel.terms import (
+    Bits,
+    Different,
+    Extreme,
+    Feature,
+    Mode,
+    Moment,
+    Order,
+    Quantile,
+    Splice,
+    Steps,
+    Tally,
+    Total,
+)
 
 Row = Mapping[str, Value]
 Tables = Mapping[str, list[Row]]
@@ -45,10 +60,53 @@ def gathered(feature: Feature, given: list[Row]) -> Value:
             summed = [s for s in (in_steps(steps, row) for row in chosen) if s is not None]
             return min(max(sum(summed), -STEP_LIMIT), STEP_LIMIT) if summed else None
         case Extreme(value=value, greatest=greatest):
-            found = [v for v in (one_zero(evaluate_term(value, row)) for row in chosen) if v is not None]
-            return (max if greatest else min)(found, default=None)
+            return (max if greatest else min)(present(value, chosen), default=None)  # type: ignore[type-var]
         case Different(value=value):
             return len({evaluate_term(value, row) for row in chosen} - {None})
+        case Quantile(value=value, share=share, at=at):
+            listed = sorted(present(value, chosen))  # type: ignore[type-var]
+            return listed[place(len(listed), share, at) - 1] if listed else None
+        case Mode(value=value):
+            counts = Counter(sorted(present(value, chosen)))  # type: ignore[type-var]
+            return counts.most_common(1)[0][0] if counts else None  # of several the first, which is the least
+        case Bits(op=op, value=value):
+            bits = {"AND": int.__and__, "OR": int.__or__, "XOR": int.__xor__}[op]
+            found = present(value, chosen)
+            return reduce(bits, found) if found else None  # type: ignore[arg-type]
+        case Splice(value=value, separator=separator, order=order):
+            texts = in_order(chosen, (*order, Order(value)), lambda row: 0)
+            joined = [str(evaluate_term(value, row)) for row in texts if evaluate_term(value, row) is not None]
+            return separator.join(joined) if joined else None
+        case Moment(factors=factors):
+            products = []
+            for row in chosen:
+                taken = [in_steps(steps, row) for steps in factors]
+                offsets = [s - steps.low for s, steps in zip(taken, factors, strict=True) if s is not None]
+                if len(offsets) == len(factors):
+                    products.append(math.prod(offsets))
+            return Fraction(sum(products)) if products else None
+
+
+def present(value: Scalar, given: list[Row]) -> list[Value]:
+    return [v for v in (one_zero(evaluate_term(value, row)) for row in given) if v is not None]
+
+
+def place(n: int, share: float, at: str) -> int:
+    """In doubles, as the engines compute it."""
+    if at == "LEAST":
+        return max(1, n - math.floor(float(n) - float(n) * share))
+    return 1 + (math.floor if at == "BELOW" else math.ceil)(float(n - 1) * share)
+
+
+def in_order(given: Iterable[Row], order: tuple[Order, ...], hashed: Callable[[Row], int]) -> list[Row]:
+    """By the order or, where it leaves a choice, by the hash. Sorts are stable, so the last comes first."""
+    out = sorted(given, key=hashed)
+    for each in reversed(order):
+        nulls = [row for row in out if evaluate_term(each.value, row) is None]
+        others = [row for row in out if evaluate_term(each.value, row) is not None]
+        others.sort(key=lambda row: evaluate_term(each.value, row), reverse=each.descending)  # type: ignore[arg-type, return-value]
+        out = nulls + others if each.nulls_first else others + nulls
+    return out
 
 
 def different(given: Iterable[Row]) -> list[Row]:

@@ -5,13 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.expressions import Spelled, literal
+from privql.engines.duckdb.ordering import written
 from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
 from privql.kernel.rules import STEP_LIMIT
-from privql.kernel.scalars import INT, Field
-from privql.kernel.terms import Different, Extreme, Feature, Steps, Tally, Total
+from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal
+from privql.kernel.terms import (
+    Bits,
+    Different,
+    Extreme,
+    Feature,
+    Mode,
+    Moment,
+    Quantile,
+    Splice,
+    Steps,
+    Tally,
+    Total,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +102,48 @@ class Aggregates:
             case Different(value=value):
                 found = self.column(one_zero(emitter.settled(value)))
                 return self.count(f"DISTINCT {found}", of), column(made, INT, 0)
+            case Quantile(value=value, share=share, at=at):
+                listed = self.listed(value, feature.where, emitter, over)
+                return f"list_sort({listed})[{place(f'len({listed})', share, at)}]", column(made, value.type)
+            case Mode(value=value):
+                listed = self.listed(value, feature.where, emitter, over)
+                return f"list_aggregate(list_sort({listed}), 'mode')", column(made, value.type)
+            case Bits(op=op, value=value):
+                found = self.column(emitter.settled(value))
+                return self.add(f"bit_{op.lower()}({found}){of}"), column(made, INT)
+            case Splice(value=value, separator=separator, order=order):
+                found = self.column(emitter.settled(value))
+                by = [written(self.column(one_zero(emitter.settled(each.value))), each) for each in order]
+                sql = f"string_agg({found}, {literal(separator, TEXT)} ORDER BY {', '.join([*by, found.sql])}){of}"
+                return self.add(sql), column(made, TEXT)
+            case Moment(factors=factors):
+                product = " * ".join(self._offset(steps, emitter) for steps in factors)
+                return f"CAST({self.add(f'sum({product}){of}')} AS DECIMAL(38,0))", column(made, decimal(38, 0))
             case _:
                 assert_never(feature)
+
+    def listed(self, value: Scalar, where: Scalar | None, emitter: ScalarEmitter, over: str) -> str:
+        """All values that are not NULL."""
+        found = self.column(one_zero(emitter.settled(value)))
+        test = f"{found} IS NOT NULL"
+        if where is not None:
+            test += f" AND {self.column(emitter.settled(where))}"
+        return self.add(f"list({found}) FILTER (WHERE {test}){over}")
+
+    def _offset(self, steps: Steps, emitter: ScalarEmitter) -> str:
+        """How many steps a row lies above their lower bound, in 128 bits."""
+        measure = measured(self.column(summand(steps, self.below, emitter)), steps, grouped=True)
+        name = self.measures.setdefault(measure.sql, self.names.new("s"))
+        return f"({whole(name, measure.scale)} - CAST('{steps.low}' AS HUGEINT))"
+
+
+def place(n: str, share: float, at: str) -> str:
+    """Which of n values in order, from 1."""
+    if at == "LEAST":
+        double = f"CAST({n} AS DOUBLE)"
+        return f"greatest(1, {n} - CAST(floor({double} - {double} * DOUBLE '{share!r}') AS BIGINT))"
+    rounded = "floor" if at == "BELOW" else "ceil"
+    return f"1 + CAST({rounded}(CAST({n} - 1 AS DOUBLE) * DOUBLE '{share!r}') AS BIGINT)"
 
 
 def summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
