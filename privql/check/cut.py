@@ -92,29 +92,33 @@ def private_rows(
         computed.append((attribute.id, item.value.term))
     own = tells_the_unit(columns, context)
     if node.distinct and not own:
+        if tail.per_unit:
+            raise no_unit(node.span)
         listed, public = _listed(node, columns, context)
-        return _in_order(
-            listed, tail, order, dict(zip((i.value.term for i in items), public, strict=True)), node
-        ), public
-    if tail.per_unit and not tail.offset and not node.distinct and tail.limit:
-        keys = tuple(sort_key(item, term) for item, term in order)
-        rel = Sorted(rel, keys, tail.limit, per_unit=True)
+        return _in_order(listed, tail, order, dict(zip((i.value.term for i in items), public, strict=True))), public
+    if (tail.order or tail.limit is not None or tail.offset) and not (tail.per_unit and tail.limit and not tail.offset):
+        raise across_units(tail, node.span)
+    made: Rel = Compute(rel, tuple(computed))
+    if node.distinct:
+        made = Distinct(made, values_of([c for c in columns if c.unit is None], context))
+        if tail.per_unit:
+            made = _in_order(made, tail, order, dict(zip((i.value.term for i in items), columns, strict=True)))
     elif tail.per_unit:
-        raise not_yet(
-            "LIMIT n PER UNIT with DISTINCT, OFFSET or n = 0", node.span, "write DISTINCT in a query inside FROM"
-        )
-    elif tail.order or tail.limit is not None or tail.offset:
-        raise refuse(
-            "PQL0407",
-            "ORDER BY and LIMIT across private rows",
-            tail.order[0].span if tail.order else node.span,
-            why="which rows stay would depend on everybody's rows, so one person could change all of them",
-            help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
-        )
-    made = Compute(rel, tuple(computed))
-    if not node.distinct:
-        return made, tuple(columns)
-    return Distinct(made, values_of([c for c in columns if c.unit is None], context)), tuple(columns)
+        keys = tuple(sort_key(item, term) for item, term in order)
+        made = Compute(Sorted(rel, keys, tail.limit, per_unit=True), tuple(computed))
+    return made, tuple(columns)
+
+
+def across_units(tail: Tail, span: Span) -> PrivQLError:
+    if tail.per_unit:
+        return not_yet("LIMIT n PER UNIT with OFFSET or n = 0", span, "number the rows of each unit with ROW_NUMBER")
+    return refuse(
+        "PQL0407",
+        "ORDER BY and LIMIT across private rows",
+        tail.order[0].span if tail.order else span,
+        why="which rows stay would depend on everybody's rows, so one person could change all of them",
+        help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
+    )
 
 
 def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
@@ -171,17 +175,16 @@ def _in_order(
     tail: Tail,
     order: list[tuple[ast.OrderItem, Scalar]],
     columns: Mapping[Scalar, Attribute],
-    node: ast.Select,
 ) -> Rel:
-    """Listed values belong to nobody: they may be sorted and cut short."""
-    if tail.per_unit:
-        raise no_unit(node.span)
+    """ORDER BY and LIMIT of different rows: by what they have."""
     keys = []
     for item, term in order:
         if term not in columns:
             raise undistinct(item)
         keys.append(sort_key(item, Field(columns[term].id, term.type)))
-    return Sorted(rel, tuple(keys), tail.limit, tail.offset) if keys or tail.limit is not None or tail.offset else rel
+    if not keys and tail.limit is None and not tail.offset:
+        return rel
+    return Sorted(rel, tuple(keys), tail.limit, tail.offset, tail.per_unit)
 
 
 def undistinct(item: ast.OrderItem) -> PrivQLError:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.beside import one_unit
-from privql.check.cut import no_unit, tells_the_unit
+from privql.check.cut import across_units, no_unit, tells_the_unit
 from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -274,12 +274,8 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
         return rel
     if tail.per_unit and not private(rel):
         raise no_unit(span)
-    if private(rel):
-        raise not_yet(
-            "LIMIT and ORDER BY of a set operation of private rows",
-            tail.order[0].span if tail.order else span,
-            "write `SELECT * FROM (… UNION ALL …) AS x ORDER BY … LIMIT n PER UNIT`",
-        )
+    if private(rel) and (not tail.per_unit or tail.offset or not tail.limit):
+        raise across_units(tail, span)
     here = Scope((InSight("", columns),), parent=scope)
     keys: list[SortKey] = []
     for item in tail.order:
@@ -288,7 +284,7 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
             Field(columns[at].id, columns[at].type) if at is not None else typed(item.expr, Place(context, here)).term
         )
         keys.append(sort_key(item, term))
-    return Sorted(rel, tuple(keys), tail.limit, tail.offset)
+    return Sorted(rel, tuple(keys), tail.limit, tail.offset, private(rel))
 
 
 def _rows(node: ast.Query, context: Context) -> int | None:
