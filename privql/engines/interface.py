@@ -90,8 +90,9 @@ class Engine(Protocol):
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` if a source or a column that a scan needs is not there."""
 
-    def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
-        """The statement that `run` would run; an `EngineError` if there is none, known before anything is charged."""
+    def rehearse(self, term: Sums | Keys) -> None:
+        """Raise an `EngineError` if it cannot be run, as far as that shows before anything is charged: whatever the
+        rows are, for none is read."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""

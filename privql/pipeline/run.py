@@ -79,7 +79,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     wanted = [one for block in plans for one in block.measurable]
     engine.preflight(scan for one in wanted for scan in scans(one.term.input))
     for one in wanted:
-        engine.emit(one.term)
+        engine.rehearse(one.term)
     released, dummies = _inputs(check.query, desk)
     post = desk.places.post()
     for block in plans:

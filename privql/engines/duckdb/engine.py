@@ -21,9 +21,10 @@ from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, gr
 from privql.engines.duckdb.members import Arrays
 from privql.engines.duckdb.publics import arrays
 from privql.engines.duckdb.references import read_along, read_by
+from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
 from privql.engines.duckdb.relations import Names, Rows
 from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
-from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source
+from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Keys, Public, Scan, Sums, Unit
 
@@ -79,6 +80,11 @@ class DuckDBEngine:
                 if table.columns and table.column(column) is None:
                     raise EngineError("missing column", name, column)
 
+    def rehearse(self, term: Sums | Keys) -> None:
+        """Raise an `EngineError` if no statement computes it, or the engine cannot plan that one: no row is read."""
+        if isinstance(term, Keys) or 0 not in (term.groups, term.width):
+            self._safely(lambda: self._rehearse(term), "unsupported")
+
     def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
         """The statement that `run` or `groups` would run, for the owner's eyes."""
         if isinstance(term, Keys):
@@ -128,6 +134,18 @@ class DuckDBEngine:
         self.close()
 
     # ---- inside
+
+    def _rehearse(self, term: Sums | Keys) -> None:
+        with without_rows(self._connection, scans(term.input), self._table) as tables:
+
+            def read(scan: Scan, names: Names) -> Rows:
+                return read_along(scan, tables.__getitem__, names)
+
+            statement = emit_groups(term, read, b"") if isinstance(term, Keys) else emit(term, read, b"")
+            given = statement.arrays if isinstance(statement, Statement) else {}
+            publics = {public.name: NoRows(public.columns) for public in statement.publics}
+            with self._beside(given, statement.publics, publics):
+                planned(self._connection, statement.sql)
 
     def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:
         with self._beside(statement.arrays, statement.publics, publics):

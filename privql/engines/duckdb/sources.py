@@ -183,6 +183,11 @@ _AS_THEY_ARE = {"BIGINT": INT, "DOUBLE": FLOAT, "BOOLEAN": BOOL, "VARCHAR": TEXT
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
+def readable_as(physical: str) -> str:
+    """A type under which a column without rows is read by the same text. What an ENUM lists may be the data's own."""
+    return physical if not physical.startswith("ENUM(") and _stored("", physical) is not None else "VARCHAR"
+
+
 def _stored(column: str, physical: str) -> Spelled | None:
     """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
     call, leaf = Call("", (), TEXT, count()), Spelled(column, TEXT, leaf=True)
