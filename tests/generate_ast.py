@@ -22,7 +22,7 @@ NAMES = [
 ]  # fmt: skip
 FUNCTIONS = [
     "count", "SUM", "avg", "quantile", "lag", "replace", "left", "max", "date", "dummy", "coalesce", "position", "TRIM",
-    "substring", "Grouping", "row", "cube", "exists", "a b", "select", "within", "ltrim",
+    "substring", "Overlay", "Grouping", "row", "cube", "exists", "a b", "select", "within", "ltrim",
 ]  # fmt: skip
 NUMBERS = ["0", "1", "42", "1.50", ".5", "3.", "1e3", "2.5E-3", "1e-6", "007"]
 STRINGS = ["", "a", "it's", "-- no comment", "/* nor this", '"', "ünï", "a\nb", "%;"]
@@ -107,7 +107,7 @@ class Trees:
             lambda: ast.Unary(self.one(["-", "+", "~", "NOT"]), sub()),
             lambda: ast.Is(sub(), self.one(["NULL", "TRUE", "FALSE", "UNKNOWN"]), self.chance()),
             lambda: ast.IsDistinct(sub(), sub(), self.chance()),
-            lambda: ast.Like(sub(), sub(), self.maybe(sub), self.chance(), self.chance()),
+            lambda: ast.Like(sub(), sub(), self.maybe(sub), self.one(["LIKE", "ILIKE", "SIMILAR TO"]), self.chance()),
             lambda: ast.Between(sub(), sub(), sub(), self.chance(), self.chance()),
             lambda: ast.InList(sub(), self.some(sub), self.chance()),
             lambda: ast.InQuery(sub(), self.query(size - 2), self.chance()),

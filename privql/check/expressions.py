@@ -19,30 +19,28 @@ from privql.check.operations import (
     cast,
     coerce,
     known_from,
+    negated,
     not_yet,
     sized,
     volatile,
 )
 from privql.check.relations import Attribute, SubqueryKind
+from privql.check.row_values import by_parts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.functions.scalar.calendar import named
-from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, Field, ValueType
+from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
 from privql.names import fold
 from privql.syntax import ast, unparse
 
-_NOT_YET = {
-    "->": "JSON access",
-    "->>": "JSON access",
-}
-_MATCHES = frozenset({"~", "~*", "!~", "!~*"})
-
 
 def typed(node: ast.Expr, place: Place) -> Typed:
+    from privql.check import matching  # what fixes an operator is an expression, too
     from privql.check.subqueries import subquery  # queries are made of expressions, and expressions of queries
 
+    node = by_parts(node, place) or node
     match node:
         case ast.Number(text=text):
             return constants.number(text, node.span)
@@ -66,18 +64,18 @@ def typed(node: ast.Expr, place: Place) -> Typed:
             return _binary(node, place)
         case ast.Is():
             return _is(node, place)
-        case ast.IsDistinct(left=left, right=right, negated=negated):
-            return _negated(apply("is_distinct", [typed(left, place), typed(right, place)], node.span), negated)
+        case ast.IsDistinct(left=left, right=right, negated=negates):
+            return negated(apply("is_distinct", [typed(left, place), typed(right, place)], node.span), negates)
         case ast.Like():
-            return _like(node, place)
+            return matching.like(node, place)
         case ast.Between():
             return _between(node, place)
-        case ast.InList(operand=operand, items=items, negated=negated):
+        case ast.InList(operand=operand, items=items, negated=negates):
             parts = [typed(operand, place), *(typed(item, place) for item in items)]
-            return _negated(apply("in", parts, node.span), negated)
-        case ast.InQuery(operand=operand, query=query, negated=negated):
+            return negated(apply("in", parts, node.span), negates)
+        case ast.InQuery(operand=operand, query=query, negated=negates):
             tested = identifier(operand, place) or typed(operand, place)
-            return _negated(subquery("in", query, place, node.span, tested), negated)
+            return negated(subquery("in", query, place, node.span, tested), negates)
         case ast.Quantified(op=op, left=left, quantifier=quantifier, query=query):
             kind: SubqueryKind = "any" if quantifier == "ANY" else "all"
             return subquery(kind, query, place, node.span, typed(left, place), op)
@@ -219,13 +217,15 @@ def _identifiers(node: ast.Binary, place: Place) -> Typed | None:
 
 
 def _binary(node: ast.Binary, place: Place) -> Typed:
+    from privql.check import matching
+
     same = _identifiers(node, place) if node.op == "=" else None
     if same is not None:
         return same
-    if node.op in _NOT_YET:
-        raise not_yet(_NOT_YET[node.op], node.span)
-    if node.op in _MATCHES:
-        return _regular(node, place)
+    if node.op in matching.MATCHES:
+        return matching.regular(node, place)
+    if node.op in matching.ARROWS:
+        return matching.field(node, place)
     left = typed(node.left, place)
     right = typed(node.right, place)
     op = OPERATORS[node.op]
@@ -256,40 +256,8 @@ def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
 def _is(node: ast.Is, place: Place) -> Typed:
     operand = (identifier(node.operand, place) if node.what == "NULL" else None) or typed(node.operand, place)
     if node.what in ("NULL", "UNKNOWN"):
-        return _negated(apply("is_null", [operand], node.span), node.negated)
-    return _negated(apply("is_true" if node.what == "TRUE" else "is_false", [operand], node.span), node.negated)
-
-
-def _negated(value: Typed, negated: bool) -> Typed:
-    return apply("not", [value], value.span) if negated else value
-
-
-def _like(node: ast.Like, place: Place) -> Typed:
-    parts = [typed(node.operand, place), typed(node.pattern, place)]
-    if node.escape is not None:
-        parts.append(typed(node.escape, place))
-    for part in parts[1:]:
-        _fixed_pattern(part, "LIKE ")
-    return _negated(apply("ilike" if node.insensitive else "like", parts, node.span), node.negated)
-
-
-def _fixed_pattern(part: Typed, kind: str = "") -> Typed:
-    if part.free or not part.constant:
-        raise refuse(
-            "PQL0308",
-            f"a {kind}pattern must be constant",
-            part.span,
-            why="a pattern made of data has no fixed cost",
-            help="write the pattern as a string, or bind its parameter",
-        )
-    return part
-
-
-def _regular(node: ast.Binary, place: Place) -> Typed:
-    parts = [typed(node.left, place), _fixed_pattern(typed(node.right, place))]
-    if node.op.endswith("*"):
-        parts.append(const("i", TEXT, node.span))
-    return _negated(apply("regexp_like", parts, node.span, node.op), node.op.startswith("!"))
+        return negated(apply("is_null", [operand], node.span), node.negated)
+    return negated(apply("is_true" if node.what == "TRUE" else "is_false", [operand], node.span), node.negated)
 
 
 def _between(node: ast.Between, place: Place) -> Typed:
@@ -301,7 +269,7 @@ def _between(node: ast.Between, place: Place) -> Typed:
     inner = inside(low, high)
     if node.symmetric:
         inner = apply("or", [inner, inside(high, low)], node.span)
-    return _negated(inner, node.negated)
+    return negated(inner, node.negated)
 
 
 def _case(node: ast.Case, place: Place) -> Typed:

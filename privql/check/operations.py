@@ -73,6 +73,10 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
 
 
+def negated(value: Typed, negates: bool) -> Typed:
+    return apply("not", [value], value.span) if negates else value
+
+
 def sized(parts: Sequence[Typed], span: Span) -> int:
     """Nested BETWEEN and CASE double what they hold with each level: a short text could mean a million operations."""
     size = 1 + sum(part.size for part in parts)

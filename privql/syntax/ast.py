@@ -112,8 +112,8 @@ class Like(Node):
     operand: Expr
     pattern: Expr
     escape: Expr | None
+    kind: Literal["LIKE", "ILIKE", "SIMILAR TO"]
     negated: bool
-    insensitive: bool
 
 
 @frozen
@@ -320,6 +320,7 @@ class Privacy(Node):
     mechanism: str | None = None  # USING name, upper case
     share: Expr | None = None
     bounds_auto: bool = False
+    spare_delta: bool = False  # a δ that nothing needs is left unspent; no text says it, BigQuery's form means it
 
 
 @frozen

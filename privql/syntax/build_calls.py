@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from privql.diagnostics import Span
-from privql.syntax.ast import Call, Expr, Frame, FrameEdge, Named, OrderItem, Star, Window
+from privql.syntax.ast import Call, Expr, Frame, FrameEdge, Named, Number, OrderItem, Star, String, Window
 from privql.syntax.build_parts import PRIVACY, Part, gathered, privacy, split
 
 
@@ -18,6 +18,17 @@ def trim(span: Span, name: str, *parts: Any) -> Call:
     *side, what, text = parts
     sided = {"LEADING": "LTRIM", "TRAILING": "RTRIM", "BOTH": name}[side[0].upper() if side else "BOTH"]
     return Call(sided, (text, what), span=span)
+
+
+def trim_blanks(span: Span, name: str, *parts: Any) -> Call:
+    """`TRIM(LEADING FROM s)`."""
+    *side, text = parts
+    return trim(span, name, *side, String(" ", span=span), text)
+
+
+def substring_for(span: Span, name: str, text: Expr, length: Expr) -> Call:
+    """`SUBSTRING(x FOR 3)` begins at the first character."""
+    return Call(name, (text, Number("1", span=span), length), span=span)
 
 
 def count_star(span: Span) -> Star:

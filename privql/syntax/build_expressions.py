@@ -143,7 +143,8 @@ like = between = in_ = words
 
 
 def like_(span: Span, operand: Expr, said: tuple[str, ...], pattern: Expr, escape: Expr | None = None) -> Like:
-    return Like(operand, pattern, escape, "NOT" in said, "ILIKE" in said, span=span)
+    kind = the(Any, " ".join(word for word in said if word != "NOT"))
+    return Like(operand, pattern, escape, kind, "NOT" in said, span=span)
 
 
 def between_(span: Span, operand: Expr, said: tuple[str, ...], low: Expr, high: Expr) -> Between:

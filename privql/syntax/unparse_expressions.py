@@ -99,8 +99,8 @@ def expression(node: ast.Expr) -> str:
         case ast.IsDistinct(left, right, negated):
             said = "IS NOT DISTINCT FROM" if negated else "IS DISTINCT FROM"
             return f"{at_least(left, IS)} {said} {at_least(right, COMPARISON)}"
-        case ast.Like(operand, pattern, escape, negated, insensitive):
-            said = ("NOT " if negated else "") + ("ILIKE" if insensitive else "LIKE")
+        case ast.Like(operand, pattern, escape, kind, negated):
+            said = f"NOT {kind}" if negated else kind
             ending = f" ESCAPE {at_least(escape, OPERATION)}" if escape else ""
             return f"{at_least(operand, OPERATION)} {said} {at_least(pattern, OPERATION)}{ending}"
         case ast.Between(operand, low, high, symmetric, negated):
@@ -167,7 +167,7 @@ def _call(node: ast.Call) -> str:
     if node.args and plain_args and node == ast.Call(node.name, node.args):
         if word == "POSITION" and len(node.args) == 2:
             return f"{node.name}({' IN '.join(at_least(arg, OPERATION) for arg in node.args)})"
-        if word in ("SUBSTRING", "TRIM", "GROUPING"):
+        if word in ("SUBSTRING", "TRIM", "GROUPING", "OVERLAY"):
             return f"{node.name}({expressions(node.args)})"
     inside = [("DISTINCT " if node.distinct else "") + expressions(node.args)]
     inside += [order_by(node.order)] if node.order else []

@@ -40,7 +40,8 @@ HOSTILE: dict[str, tuple[Value, ...]] = {
         "", " ", "a", "A", "abc", "banana", "ab%c", "a_c", "\\", "é", "e\u0301", "ß", "STRASSE", "\U0001f600b", "0x1F",
         "1", " -12 ", "+3.5e2", "1e400", "9223372036854775808", "9223372036854775807.5", "0.1", "true", "F", "oN",
         "2024-02-29", "2023-02-29", "0000-01-01", "9999-12-31", "2024-02-29T23:59:59.999999", "2024-02-29 24:00",
-        "x" * 300, "\x00",
+        "x" * 300, "\x00", '{"a": 1.50}', '{"a": ["é", -0, {"c": null}], "a b": {"c": "\\ud83d\\ude00"}, "a": 2}',
+        "[1e400, true]", '{"a": NaN}', '{"a": 1,}', '{"a": "\\ud800"}', "[" * 2000 + "]" * 2000,
         "1_0", "١٢", "1e-999", "9" * 420, "nan", "inf", "-0.5", "-0",
     ),
     "DATE": (0, 1, -1, 19782, 19783, 19723, 20088, 11016, -25509, FIRST_DATE, FIRST_DATE + 1, LAST_DATE,
@@ -160,6 +161,8 @@ def _constants(op: str, place: int) -> list[Value]:
         return [(1, 0, 0), (7, 0, 0), (1200, 0, 0), (0, 1, 0), (0, 14, 0), (0, 0, 5_400_000_000), (0, 400_000, 1)]
     if op == "time_bucket":
         return [0, LAST_DATE, -719_162]
+    if op == "format":
+        return ["%s", "%2$s%%é%1$s", ""]
     if op in _TEXTS:
         return list(_TEXTS[op][place - 1])
     if op in ("round", "trunc"):
@@ -170,19 +173,27 @@ def _constants(op: str, place: int) -> list[Value]:
 
 
 _PATTERNS = ("(b|an)+?(.)", r"\bST?|[^x]$|^é", r"^ *([+-]?\d+)(\.\d{1,3})?")
+_PATHS = ("$.a", '$."a b".c', "$[0]", "$.a[-1]")
 _TEXTS: dict[str, tuple[tuple[Value, ...], ...]] = {
     "regexp_like": (_PATTERNS, ("i",)),
     "regexp_extract": (_PATTERNS, (2,)),
     "regexp_substr": (_PATTERNS,),
     "regexp_replace": (_PATTERNS, (r"[\0\\]", "", r"\1\&"), ("", "g", "ig")),
+    "regexp_part": (_PATTERNS,),
+    "regexp_count": (_PATTERNS[:2],),
+    "regexp_instr": (_PATTERNS,),
+    "similar": (("(a|b)%", "_+an{1,2}a?", "%[[:digit:].-]%", "#%\\\\_"), ("#", "\\")),
+    "json_value": (_PATHS,),
+    "json_exists": (_PATHS,),
+    "json_typeof": (_PATHS,),
+    "json_array_length": (_PATHS,),
     "translate": (("abc", "aab", "é\\x'", ""), ("12", "éb😀x", "")),
 }
 
 
 def _arities(op: str) -> tuple[int, ...]:
-    return {"case": (3, 5), "make_timestamp": (6,), "width_bucket": (4,), "regexp_replace": (3, 4), "pi": (0,)}.get(
-        op, (1, 2, 3)
-    )
+    special = {"case": (3, 5), "make_timestamp": (6,), "width_bucket": (4,), "pi": (0,)}
+    return (3, 4) if op in ("regexp_replace", "overlay") else special.get(op, (1, 2, 3))
 
 
 def calls(seed: int = 1) -> list[Call]:
@@ -221,10 +232,12 @@ def _type_choices(op: str, arity: int) -> list[tuple[ValueType, ...]]:
             (INT, PRICE, FLOAT),
             (PRICE, WIDE, INT),
             (DATE, TIMESTAMP, DATE),
+            (TEXT, INT, DATE),
             *((first, time, time) for first in (TEXT, INTERVAL) for time in (DATE, TIMESTAMP)),
         ]
     if arity == 4:
-        return [(TEXT, TEXT, TEXT, TEXT)] + [
+        four: list[tuple[ValueType, ...]] = [(TEXT, TEXT, TEXT, TEXT), (TEXT, TEXT, INT, INT)]
+        return four + [
             (type, type, type, INT) for type in (INT, FLOAT, PRICE, NARROW, decimal(31, 10), decimal(31, 30))
         ]
     if arity == 6:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, text
 from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
 from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
+from privql.functions.scalar.layout import pieces
 from privql.functions.scalar.text import LONGEST
 
 _WORD = r"0-9A-Za-z\x80-\x{10ffff}"
@@ -86,6 +87,33 @@ def character(call: Call) -> str:
     return call.let(call.args, body)
 
 
+def overlay(call: Call) -> str:
+    x, new, start, *length = call.args
+    return call.let((x, new, start, *length), _overlaid)
+
+
+def _overlaid(x: Spelled, new: Spelled, start: Spelled, length: Spelled | None = None) -> str:
+    width = f"length({new})" if length is None else str(length)
+    first = f"left({x}, ({near(start.sql, 1)}) - 1)"
+    rest = f"substring({x}, CAST({near(f'(CAST({start} AS HUGEINT) + {width})', 1)} AS BIGINT))"
+    fits = f"length({first}) + length({new}) + length({rest}) <= {LONGEST}"
+    return f"CASE WHEN {start} >= 1 THEN CASE WHEN {fits} THEN {first} || {new} || {rest} END END"
+
+
+def format(call: Call) -> str:
+    given = call.args[0].value
+    found = pieces(given) if isinstance(given, str) else None
+    if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
+        return "CAST(NULL AS VARCHAR)"
+
+    def body(*args: Spelled) -> str:
+        parts = [text(piece) if isinstance(piece, str) else f"coalesce({args[piece - 1]}, '')" for piece in found]
+        fits = " + ".join(f"length({part})" for part in parts) or "0"
+        return f"CASE WHEN {fits} <= {LONGEST} THEN concat('', {', '.join(parts) or text('')}) END"
+
+    return call.let(call.args[1:], body)
+
+
 SPELLINGS: dict[str, Spelling] = {
     "join": join,
     "join_with": join_with,
@@ -98,4 +126,10 @@ SPELLINGS: dict[str, Spelling] = {
     "ascii": lambda call: f"CAST(ascii({call.args[0]}) AS BIGINT)",
     "chr": character,
     "octet_length": function("strlen"),
+    "bit_length": lambda call: f"(8 * strlen({call.args[0]}))",
+    "overlay": overlay,
+    "format": format,
+    "to_hex": lambda call: f"lower(to_hex({call.args[0]}))",
+    "md5": function("md5"),
+    "sha256": function("sha256"),
 }

@@ -6,15 +6,17 @@ whether a line's end is a character are all in the sets. `$` would be the same a
 
 from __future__ import annotations
 
+from dataclasses import replace as replaced
 from typing import assert_never
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text, type_name
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal, text, type_name
 from privql.functions.scalar.characters import LAST, Ranges
 from privql.functions.scalar.patterns import Choice, Group, NoPattern, One, Part, Place, Repeat, Row
 from privql.functions.scalar.patterns import pattern as understood
 from privql.functions.scalar.regular import folds, replacement
+from privql.functions.scalar.similar import translated
 from privql.functions.scalar.text import LONGEST
-from privql.kernel.scalars import Value
+from privql.kernel.scalars import INT, Value
 
 _CASE = ord("a") - ord("A")
 _PLACES = {"start": r"\A", "end": r"\z", "boundary": r"\b"}
@@ -107,4 +109,54 @@ def replace(call: Call) -> str:
     return call.let(call.args[:1], body)
 
 
-SPELLINGS: dict[str, Spelling] = {"regexp_like": like, "regexp_extract": extract, "regexp_replace": replace}
+def similar(call: Call) -> str:
+    given, escape = call.args[1].value, call.args[2].value if len(call.args) == 3 else "\\"
+    if not isinstance(given, str) or not isinstance(escape, str):
+        return _unknown(call)
+    try:
+        pattern = _pattern(translated(given, escape), "")
+    except NoPattern:
+        pattern = None
+    return _unknown(call) if pattern is None else f"regexp_matches({call.args[0]}, {pattern})"
+
+
+def part(call: Call) -> str:
+    given = call.args[1].value
+    try:
+        group = min(understood(given).groups, 1) if isinstance(given, str) else 0
+    except NoPattern:
+        return _unknown(call)
+    return extract(replaced(call, args=(*call.args[:2], literal(group, INT))))
+
+
+def count(call: Call) -> str:
+    pattern = _pattern(call.args[1].value, "")
+    return _unknown(call) if pattern is None else f"len(regexp_extract_all({call.args[0]}, {pattern}))"
+
+
+def place(call: Call) -> str:
+    """As much as stands before: the leftmost match leaves least of it."""
+    pattern = call.args[1].value
+    try:
+        before = text(rf"\A((?s:.)*?)(?:{written(understood(pattern).part)})") if isinstance(pattern, str) else None
+    except NoPattern:
+        before = None
+    if before is None:
+        return _unknown(call)
+
+    def body(x: Spelled) -> str:
+        found = f"length(regexp_extract({x}, {before}, 1)) + 1"
+        return f"CASE WHEN regexp_matches({x}, {before}) THEN {found} WHEN {x} IS NOT NULL THEN 0 END"
+
+    return call.let(call.args[:1], body)
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "regexp_like": like,
+    "regexp_extract": extract,
+    "regexp_replace": replace,
+    "regexp_part": part,
+    "regexp_count": count,
+    "regexp_instr": place,
+    "similar": similar,
+}

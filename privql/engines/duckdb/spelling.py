@@ -5,7 +5,19 @@ The meaning is the Python one there; the conformance kit compares the two over h
 
 from __future__ import annotations
 
-from privql.engines.duckdb import building, casts, choices, moments, numbers, regular, texts, times, whole, writing
+from privql.engines.duckdb import (
+    building,
+    casts,
+    choices,
+    documents,
+    moments,
+    numbers,
+    regular,
+    texts,
+    times,
+    whole,
+    writing,
+)
 from privql.engines.duckdb.expressions import Call, Spelled, Spelling
 
 _OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
@@ -26,6 +38,7 @@ SPELLINGS: dict[str, Spelling] = {
     **texts.SPELLINGS,
     **building.SPELLINGS,
     **regular.SPELLINGS,
+    **documents.SPELLINGS,
     **times.SPELLINGS,
     **moments.SPELLINGS,
     **writing.SPELLINGS,

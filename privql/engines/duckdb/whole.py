@@ -74,6 +74,7 @@ SPELLINGS: dict[str, Spelling] = {
     "bits_not": lambda call: f"(~ {call.args[0]})",
     "shift_left": shift_left,
     "shift_right": shift_right,
+    "bit_count": lambda call: f"CAST(bit_count({call.args[0]}) AS BIGINT)",
     "gcd": _in_128_bits("gcd"),
     "lcm": _in_128_bits("lcm"),
     "width_bucket": width_bucket,

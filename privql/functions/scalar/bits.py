@@ -25,7 +25,16 @@ def _shifted_right(value: int, places: int) -> int | None:
     return value >> places if places in PLACES else None
 
 
+def _ones(value: int) -> int:
+    return (value & 2**64 - 1).bit_count()
+
+
 # ---- domains
+
+
+def _counts(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    low, high = held_ends(args[0])
+    return fitted(result, (0, len(PLACES) if low < 0 else high.bit_length()), None)
 
 
 def held_ends(domain: Domain) -> tuple[int, int]:
@@ -139,6 +148,12 @@ FUNCTIONS = (
         "bits_not", (), "operator", ("INT -> INT",), fixed("bits_not", ((INT,), INT)), plain(operator.invert), _none,
         "`~x`: the bits that x has not, which is -x - 1.",
         example("~5", 5, gives=-6),
+    ),
+    ScalarFunction(
+        "bit_count", ("BIT_COUNT",), "function", ("INT -> INT",), fixed("bit_count", ((INT,), INT)), plain(_ones),
+        _counts,
+        "How many of the 64 bits are set.",
+        example("BIT_COUNT(7)", 7, gives=3),
     ),
     ScalarFunction(
         "shift_left", (), "operator", _TWO, fixed("shift_left", ((INT, INT), INT)), plain(_shifted_left),

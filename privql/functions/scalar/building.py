@@ -32,26 +32,29 @@ _WORD = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
 _WRITTEN = frozenset({"TEXT", "INT", "DECIMAL", "BOOL", "DATE", "TIMESTAMP", "NULL"})  # what a cast makes text of
 
 
+def taken_as_text(types: Types) -> bool:
+    return all(type.kind in _WRITTEN for type in types)
+
+
 def _written(op: str, least: int) -> Typing:
     def typing(types: Types, constants: Constants) -> Resolved | None:
-        taken = len(types) >= least and all(type.kind in _WRITTEN for type in types)
-        return Resolved(op, (TEXT,) * len(types), TEXT) if taken else None
+        return Resolved(op, (TEXT,) * len(types), TEXT) if len(types) >= least and taken_as_text(types) else None
 
     return typing
 
 
-def _joined(separator: str, parts: list[str]) -> str | None:
+def joined(separator: str, parts: list[str]) -> str | None:
     length = sum(map(len, parts)) + len(separator) * (len(parts) - 1)
     return separator.join(parts) if length <= LONGEST else None
 
 
 def _present(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
-    return _joined("", [value for value in values if value is not None])
+    return joined("", [value for value in values if value is not None])
 
 
 def _present_between(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
     separator, *parts = values
-    return None if separator is None else _joined(separator, [part for part in parts if part is not None])
+    return None if separator is None else joined(separator, [part for part in parts if part is not None])
 
 
 def _repeated(text: str, times: int) -> str | None:

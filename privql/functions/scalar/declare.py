@@ -86,6 +86,21 @@ def fixed(op: str, *rows: tuple[Types, ValueType]) -> Typing:
     return typing
 
 
+def checked(op: str, wrong: Objection, types: Types, result: ValueType, least: int) -> Typing:
+    """At least so many arguments, of these types without a cast, to whose constants nothing is objected."""
+
+    def typing(given: Types, constants: Constants) -> Resolved | None:
+        if not least <= len(given) <= len(types):
+            return None
+        if any(have not in (want, NULL) for have, want in zip(given, types, strict=False)):
+            return None
+        if wrong(padded(given, constants)) is not None:
+            return None
+        return Resolved(op, types[: len(given)], result)
+
+    return typing
+
+
 def converts(source: ValueType, target: ValueType) -> bool:
     """Whether a value of one type is taken as the other without a cast."""
     if source == target or source.kind == "NULL":

@@ -23,7 +23,7 @@ from privql.kernel.scalars import BOOL, INT, TEXT, ValueType
 _ANY_RUN, _ANY_ONE = object(), object()
 
 
-def _escape_allowed(escape: Any) -> bool:
+def escape_allowed(escape: Any) -> bool:
     if not isinstance(escape, str) or len(escape) != 1 or escape in "%_":
         return False
     return not (escape.isascii() and escape.isalpha())
@@ -46,7 +46,7 @@ def _parts(pattern: str, escape: str) -> list[Any] | None:
 
 def like(text: str, pattern: str, escape: str = "\\") -> bool | None:
     """Greedy matching with one point to return to, the last `%`: as many steps as text times pattern at most."""
-    parts = _parts(pattern, escape) if _escape_allowed(escape) else None
+    parts = _parts(pattern, escape) if escape_allowed(escape) else None
     if parts is None:
         return None
     at = part = 0
@@ -74,7 +74,7 @@ def _pattern(op: str) -> Typing:
             return None
         known = padded(types, constants)
         pattern, escape = known[1], known[2] if len(types) == 3 and constants else "\\"
-        if not _escape_allowed(escape) or (isinstance(pattern, str) and _parts(pattern, str(escape)) is None):
+        if not escape_allowed(escape) or (isinstance(pattern, str) and _parts(pattern, str(escape)) is None):
             return None
         return Resolved(op, (TEXT,) * len(types), BOOL)
 
@@ -84,7 +84,7 @@ def _pattern(op: str) -> Typing:
 def _match_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     """NULL only for patterns that `resolve` refuses when it is told them."""
     pattern, escape = args[1].values, args[2].values if len(args) == 3 else ("\\",)
-    known = pattern is not None and escape is not None and all(map(_escape_allowed, escape))
+    known = pattern is not None and escape is not None and all(map(escape_allowed, escape))
     return whole(result, not known or any(_parts(str(p), str(e)) is None for p in pattern or () for e in escape or ()))
 
 

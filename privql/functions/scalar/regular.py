@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-from privql.domains import Domain, whole
+from privql.domains import Domain, interval, whole
 from privql.functions.scalar.declare import (
     Constants,
     Objection,
-    Resolved,
     ScalarFunction,
     Types,
-    Typing,
     anything_or_null,
+    checked,
     example,
-    padded,
     plain,
 )
 from privql.functions.scalar.patterns import NoPattern, may_be_empty, pattern
 from privql.functions.scalar.search import Found, search
 from privql.functions.scalar.text import LONGEST
-from privql.kernel.scalars import BOOL, INT, NULL, TEXT, Value, ValueType
+from privql.kernel.scalars import BOOL, INT, TEXT, Value, ValueType
 
 _PIECE = re.compile(r"\\([0-9&\\])|([^\\]+)")
 
@@ -64,6 +63,14 @@ def _of_pattern(text: Value, flags: Value = "", allowed: str = "i") -> str | Non
     return None
 
 
+def _of_count(known: Constants) -> str | None:
+    wrong = _of_like(known)
+    text = known[1] if len(known) > 1 else None
+    if wrong is None and isinstance(text, str) and may_be_empty(pattern(text).part):
+        return "where matches are counted, the pattern must not match the empty text: write `+` for `*`"
+    return wrong
+
+
 def _groups(text: Value) -> int:
     return pattern(text).groups if isinstance(text, str) else 9
 
@@ -98,20 +105,7 @@ def _of_replace(known: Constants) -> str | None:
     return None
 
 
-# ---- typing and meaning
-
-
-def _typing(op: str, wrong: Objection, types: tuple[ValueType, ...], result: ValueType, least: int) -> Typing:
-    def typing(given: Types, constants: Constants) -> Resolved | None:
-        if not least <= len(given) <= len(types):
-            return None
-        if any(have not in (want, NULL) for have, want in zip(given, types, strict=False)):
-            return None
-        if wrong(padded(given, constants)) is not None:
-            return None
-        return Resolved(op, types[: len(given)], result)
-
-    return typing
+# ---- meaning
 
 
 def _like(text: str, wanted: str, flags: str = "") -> Value:
@@ -149,6 +143,26 @@ def _replaced(text: str, wanted: str, new: str, flags: str = "") -> Value:
     return "".join([*made, text[at:]])
 
 
+def _matched(text: str, wanted: str) -> Value:
+    """The first group of the first match, or all of it where there is no group: what PostgreSQL's SUBSTRING gives."""
+    return None if _of_pattern(wanted) else _extracted(text, wanted, min(pattern(wanted).groups, 1))
+
+
+def _counted(text: str, wanted: str) -> Value:
+    return None if _of_count((None, wanted)) else sum(1 for _ in search(wanted).found(text))
+
+
+def _placed(text: str, wanted: str) -> Value:
+    if _of_pattern(wanted):
+        return None
+    found = next(search(wanted).found(text), None)
+    return 0 if found is None or found[0] is None else found[0][0] + 1
+
+
+def _number(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
+    return interval(0, None, not _all_fine(_of_like, args), Fraction(1))
+
+
 def _truth(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     return whole(result, not _all_fine(_of_like, args))
 
@@ -159,9 +173,9 @@ def _all_fine(wrong: Objection, args: tuple[Domain, ...]) -> bool:
     return None not in known and wrong((None, *known)) is None
 
 
-_LIKE = _typing("regexp_like", _of_like, (TEXT, TEXT, TEXT), BOOL, 2)
-_EXTRACT = _typing("regexp_extract", _of_extract, (TEXT, TEXT, INT), TEXT, 2)
-_REPLACE = _typing("regexp_replace", _of_replace, (TEXT, TEXT, TEXT, TEXT), TEXT, 3)
+_LIKE = checked("regexp_like", _of_like, (TEXT, TEXT, TEXT), BOOL, 2)
+_EXTRACT = checked("regexp_extract", _of_extract, (TEXT, TEXT, INT), TEXT, 2)
+_REPLACE = checked("regexp_replace", _of_replace, (TEXT, TEXT, TEXT, TEXT), TEXT, 3)
 
 FUNCTIONS = (
     ScalarFunction(
@@ -187,6 +201,28 @@ FUNCTIONS = (
         "The first match of the [pattern](patterns.md). NULL where there is none.",
         example("REGEXP_SUBSTR('ward 7, bed 12', '[0-9]+')", "ward 7, bed 12", "[0-9]+", gives="7"),
         constant_args=(1,), objection=_of_extract,
+    ),
+    ScalarFunction(
+        "regexp_count", ("REGEXP_COUNT",), "function", ("TEXT, TEXT -> INT",),
+        checked("regexp_count", _of_count, (TEXT, TEXT), INT, 2), plain(_counted), _number,
+        "How many matches of the [pattern](patterns.md) there are, one behind the other.",
+        example("REGEXP_COUNT('ward 7, bed 12', '[0-9]+')", "ward 7, bed 12", "[0-9]+", gives=2),
+        constant_args=(1,), objection=_of_count,
+    ),
+    ScalarFunction(
+        "regexp_instr", ("REGEXP_INSTR",), "function", ("TEXT, TEXT -> INT",),
+        checked("regexp_instr", _of_like, (TEXT, TEXT), INT, 2), plain(_placed), _number,
+        "Where the first match of the [pattern](patterns.md) begins, counted from 1; 0 if there is none.",
+        example("REGEXP_INSTR('ward 7, bed 12', '[0-9]+')", "ward 7, bed 12", "[0-9]+", gives=6),
+        constant_args=(1,), objection=_of_like,
+    ),
+    ScalarFunction(
+        "regexp_part", (), "operator", ("TEXT, TEXT -> TEXT",), checked("regexp_part", _of_like, (TEXT, TEXT), TEXT, 2),
+        plain(_matched), anything_or_null,
+        "`SUBSTRING(x FROM pattern)`: what the first group of the [pattern](patterns.md) matched where it first occurs,"
+        " or the whole match if it has no group. NULL where there is no match.",
+        example("SUBSTRING('ward 7, bed 12' FROM 'bed ([0-9]+)')", "ward 7, bed 12", "bed ([0-9]+)", gives="12"),
+        constant_args=(1,), objection=_of_like,
     ),
     ScalarFunction(
         "regexp_replace", ("REGEXP_REPLACE",), "function",
