@@ -46,7 +46,7 @@ def exact(node: ast.Call, name: str, place: Place) -> Typed:
     cast = [coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
     at = constant_argument(function)
     if at is not None and at < len(cast):
-        cast[at] = _fixed(cast[at], node, bool(node.within_group) and node.within_group[0].descending)
+        cast[at] = fixed(cast[at], node)
     if node.distinct and any(key.value != cast[0].term for key in order):
         raise refuse(
             "PQL0306",
@@ -60,9 +60,9 @@ def exact(node: ast.Call, name: str, place: Place) -> Typed:
     return Typed(collector.aggregate(made, domain), domain, node.span)
 
 
-def _fixed(value: Typed, node: ast.Call, descending: bool) -> Typed:
+def fixed(value: Typed, node: ast.Call) -> Typed:
     """A separator, or a share between 0 and 1: from the top, where the order descends."""
-    term = value.term
+    term, descending = value.term, bool(node.within_group) and node.within_group[0].descending
     if value.free or not isinstance(term, Const):
         raise refuse(
             "PQL0308",

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, renamed
-from privql.check.operations import coerce, not_yet
+from privql.check.arguments import arguments, renamed, sort_keys
+from privql.check.exact import fixed
+from privql.check.operations import coerce
 from privql.check.relations import Aggregate
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
-from privql.domains import Domain, interval
-from privql.functions.aggregate.public import aggregate_domain, resolve_aggregate
+from privql.domains import Domain
+from privql.functions.aggregate.public import constant_argument, resolve_aggregate
+from privql.functions.aggregate.within import MOMENTS, domain_within
+from privql.kernel.scalars import BOOL, Apply, Scalar
 from privql.syntax import ast, unparse
 
-_FEATURES = {
-    "count": "count",
-    "sum": "sum",
-    "avg": "avg",
-    "min": "min",
-    "max": "max",
-    "bool_and": "min",
-    "every": "min",
-    "bool_or": "max",
-}
+_SAME_OF_DIFFERENT = frozenset({"min", "max", "any_value", "bool_and", "bool_or", "bit_and", "bit_or"})
+_OF_AN_ORDER = frozenset({"string_agg", "mode", "quantile_cont", "quantile_disc"})
 
 
 def feature(node: ast.Call, name: str, place: Place) -> Typed:
@@ -38,72 +32,93 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
             why="it is of one unit's own rows, and stays private",
             help="leave out its privacy clause; what is aggregated over all units is paid for",
         )
-    if name not in _FEATURES:
-        raise not_yet(
-            f"`{name.upper()}` of one unit's rows", node.span, "COUNT, SUM, AVG, MIN, MAX, BOOL_AND and BOOL_OR can be"
-        )
-    if node.distinct and name not in ("count", "min", "max"):
-        raise not_yet(f"{name.upper()}(DISTINCT …) of one unit's rows", node.span, "take them from a SELECT DISTINCT")
-    if node.order or node.within_group:
-        raise refuse(
-            "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
-        )
     nodes, inner, where, star = arguments(node, place)
     args = [(ex.identifier(arg, inner) if name == "count" else None) or ex.typed(arg, inner) for arg in nodes]
+    spliced = (resolve_aggregate(name, tuple(a.type for a in args), node.distinct) or [""])[0] == "string_agg"
+    if node.within_group and not spliced:
+        args = [ex.typed(node.within_group[0].expr, inner), *args]
     resolved = (
         resolve_aggregate(name, tuple(a.type for a in args), node.distinct) if not star or name == "count" else None
     )
-    if resolved is None or len(args) > 1:
+    if resolved is None:
         given = "*" if star else ", ".join(str(a.type) for a in args)
         raise refuse(
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
         )
     function, types, result = resolved
-    cast = [coerce(a, t) for a, t in zip(args, types, strict=True)]
-    argument = cast[0] if cast else None
-    bounded_if_float(node, name, cast)
+    order = node.order or node.within_group
+    if order and (function not in _OF_AN_ORDER or (node.order and not spliced)):
+        raise refuse(
+            "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
+        )
+    cast = settled(node, function, [coerce(a, t) for a, t in zip(args, types, strict=True)], args)
+    keys = sort_keys(order, inner) if spliced else ()
+    if node.distinct and any(key.value != cast[0].term for key in keys):
+        raise refuse(
+            "PQL0306",
+            "ORDER BY of DISTINCT values can only be those values",
+            order[0].span,
+            why="one value stands for many rows, which differ in what they would be ordered by",
+            help=f"order by `{unparse(node.args[0])}`, or leave DISTINCT out",
+        )
+    argument: Typed | None = cast[0] if cast else None
+    if function == "count_if":
+        function, where, argument = "count", _both(where, cast[0].term), None
     aggregate = Aggregate(
         place.context.fresh(),
-        _FEATURES[name],  # type: ignore[arg-type]
+        function,
         argument.term if argument is not None else None,
-        argument.domain if argument is not None else interval(0, 1, False, Fraction(1)),
+        argument.domain if argument is not None else Domain(),
         argument.type if argument is not None else None,
         where,
         result,
         renamed(node, node.name),
         node.span,
-        distinct=node.distinct,
+        distinct=node.distinct and function not in _SAME_OF_DIFFERENT,
+        others=tuple((other.term, other.domain) for other in cast[1:]),
+        order=keys,
     )
-    found = aggregate_domain(function, tuple(a.domain for a in cast))
-    key = (_FEATURES[name], aggregate.argument, where, node.distinct)
-    most = collector.rows_per_unit
-    if most is not None and name in ("count", "sum"):
-        found = _of_at_most(most, name, argument, found)
+    key = (function, aggregate.argument, aggregate.others, where, aggregate.distinct, keys)
+    found = domain_within(function, tuple(a.domain for a in cast), collector.rows_per_unit)
     return Typed(collector.feature(key, aggregate, found), found, node.span)
 
 
-def _of_at_most(rows: int, name: str, argument: Typed | None, found: Domain) -> Domain:
-    """What so many rows can come to, by the owner's declaration."""
-    if name == "count":
-        return interval(found.low or 0, rows, False, Fraction(1))
-    assert argument is not None
-    low, high = argument.domain.low, argument.domain.high
-    if low is None or high is None:
-        return found
-    return interval(min(low, low * rows), max(high, high * rows), True, argument.domain.grid)
+def settled(node: ast.Call, function: str, cast: Sequence[Typed], given: Sequence[Typed]) -> list[Typed]:
+    """Arguments as they are computed with: a constant where there must be one, numbers of a known range where sums need
+    one. Products are of whole steps, so a DECIMAL stays what it is."""
+    out, at = list(cast), constant_argument(function)
+    if at is not None and at < len(out):
+        out[at] = fixed(out[at], node)
+    if function in MOMENTS:
+        out = [was if was.type.kind in ("INT", "DECIMAL") else now for was, now in zip(given, cast, strict=True)]
+    bounded(node, function, out)
+    return out
 
 
-def bounded_if_float(node: ast.Call, name: str, args: Sequence[Typed]) -> None:
+def bounded(node: ast.Call, function: str, args: Sequence[Typed]) -> None:
     """Doubles add up to another number in another order of rows, which would move everybody's sums: steps do not."""
-    if name not in ("sum", "avg") or args[0].type.kind != "FLOAT" or args[0].domain.bounded or args[0].domain.empty:
+    if function in MOMENTS:
+        why = "sums of products are exact in whole steps of a known range alone"
+    elif function in ("sum", "avg") and args[0].type.kind == "FLOAT":
+        why = "sums of doubles depend on the order of rows; whole steps of a known range do not"
+    else:
         return
-    fix = f"CLAMP({unparse(node.args[0])}, 0, 1000)"
+    open_ = next((arg for arg in args if not (arg.domain.bounded or arg.domain.empty)), None)
+    if open_ is None:
+        return
+    written = node.args[args.index(open_)]
+    fix = f"CLAMP({unparse(written)}, 0, 1000)"
+    clamped = [fix if arg is written else unparse(arg) for arg in node.args]
     raise refuse(
         "PQL0402",
-        f"`{node.name}` of FLOAT needs a bounded argument",
-        args[0].span,
+        f"`{node.name}` of {open_.type} needs a bounded argument",
+        open_.span,
         label="no bounds known",
-        why="sums of doubles depend on the order of rows; whole steps of a known range do not",
-        help=f"write `{node.name.upper()}({fix})`",
-        fixes=(Fix(node.args[0].span, fix),),
+        why=why,
+        help=f"write `{node.name.upper()}({', '.join(clamped)})`",
+        fixes=(Fix(written.span, fix),),
     )
+
+
+def _both(one: Scalar | None, other: Scalar) -> Scalar:
+    return other if one is None else Apply("and", (one, other), BOOL)

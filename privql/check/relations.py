@@ -297,7 +297,7 @@ class Aggregate:
     """An aggregate of private rows: to be measured or, of one unit's rows, a feature of that unit."""
 
     id: str
-    function: Literal["count", "sum", "avg", "min", "max"]
+    function: str  # as the language calls it; what is measured is count, sum or avg
     argument: Scalar | None  # None: COUNT(*)
     domain: Domain  # of the argument
     argument_type: ValueType | None
@@ -307,6 +307,14 @@ class Aggregate:
     span: Span
     privacy: ast.Privacy | None = None  # its own clause
     distinct: bool = False
+    others: tuple[tuple[Scalar, Domain], ...] = ()  # further arguments
+    order: tuple[SortKey, ...] = ()
+
+    @property
+    def reads(self) -> tuple[Scalar, ...]:
+        """What it is computed from in each row."""
+        first = (term for term in (self.argument, self.where) if term is not None)
+        return (*first, *(term for term, _ in self.others), *(key.value for key in self.order))
 
 
 @frozen

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from privql.check import expressions as ex
 from privql.check.arguments import renamed, sort_keys
-from privql.check.features import bounded_if_float
+from privql.check.features import settled
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import AggregateCall, FrameBound, WindowCall
 from privql.check.scope import unknown_name
@@ -19,6 +19,7 @@ from privql.functions.aggregate.public import (
     resolve_aggregate,
     resolve_window,
 )
+from privql.functions.aggregate.within import domain_within
 from privql.kernel.scalars import Const, Field
 from privql.names import fold
 from privql.syntax import ast, unparse
@@ -50,17 +51,22 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
             "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
         )
     function, arg_types, result = known
-    cast = tuple(coerce(a, t) for a, t in zip(args, arg_types, strict=True))
+    if node.filter is not None and name in WINDOWS:
+        raise refuse("PQL0305", f"`{name.upper()}` takes no FILTER", node.filter.span, help="filter rows in a subquery")
+    cast = [coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
+    if secret:
+        cast = settled(node, function, cast, args)
     where = collector.above(ex.condition(node.filter, place)).term if node.filter is not None else None
     window = node.over if isinstance(node.over, ast.Window) else ast.Window(base=node.over, span=node.span)
     window = _resolve_window(window, place, node)
     if window.frame is not None:
-        _possible(window, place)
-    domain = aggregate_domain(function, tuple(a.domain for a in cast))
+        _possible(window, place, secret)
+    domains = tuple(a.domain for a in cast)
+    domain = domain_within(function, domains, None) if secret else aggregate_domain(function, domains)
     parts = tuple(collector.above(ex.identifier(p, place) or ex.typed(p, place)) for p in window.partition)
     if secret:
-        _of_one_unit(node, name, parts, place)
-        bounded_if_float(node, name, cast)
+        _of_one_unit(node, parts, place)
+        _told_apart(node, function, cast)
     made = WindowCall(
         AggregateCall(function, tuple(a.term for a in cast), result, False, (), where),
         tuple(part.term for part in parts),
@@ -69,17 +75,15 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
         _edge(window.frame.start, place) if window.frame else None,
         _edge(window.frame.end, place) if window.frame and window.frame.end else None,
         node.nulls == "IGNORE",
-        tuple(a.domain for a in cast) if secret else (),
+        domains if secret else (),
     )
-    if secret:
-        _plain_frame(node, made)
     return Typed(collector.window(made, domain), domain, node.span)
 
 
-_WITHIN_UNITS = frozenset({"row_number", "rank", "dense_rank", "lag", "lead", "count", "sum", "avg", "min", "max"})
+_SKIP_NULLS = frozenset({"first_value", "last_value", "nth_value"})
 
 
-def _of_one_unit(node: ast.Call, name: str, parts: tuple[Typed, ...], place: Place) -> None:
+def _of_one_unit(node: ast.Call, parts: tuple[Typed, ...], place: Place) -> None:
     """Over private rows, a window is within one unit."""
     context = place.context
     located = any(
@@ -97,23 +101,19 @@ def _of_one_unit(node: ast.Call, name: str, parts: tuple[Typed, ...], place: Pla
             why="one row's rank or neighbour depends on all the others, so one person can change every row",
             help=f"PARTITION BY {own}, or aggregate first: windows over released groups are free",
         )
-    if name not in _WITHIN_UNITS:
-        raise not_yet(
-            f"`{name.upper()}` as a window over private rows", node.span, "RANK, LAG, SUM and the like can be"
-        )
 
 
-def _plain_frame(node: ast.Call, call: WindowCall) -> None:
-    """All of a unit's rows, or those up to the present one."""
-    start, end = call.frame_start, call.frame_end
-    whole = end is not None and end.kind == _ORDER[4]
-    running = call.frame_unit == "RANGE" and (end is None or end.kind == "CURRENT ROW")
-    if call.frame_unit is not None and not (start is not None and start.kind == _ORDER[0] and (whole or running)):
-        raise not_yet("this frame over private rows", node.span, "leave the frame out: it ends with the present row")
-    if call.ignore_nulls:
-        raise not_yet("IGNORE NULLS over private rows", node.span)
-    if call.call.function in ("lag", "lead") and any(not isinstance(arg, Const) for arg in call.call.args[1:2]):
-        raise not_yet("a distance that is no constant, over private rows", node.span, "write a number")
+def _told_apart(node: ast.Call, function: str, args: list[Typed]) -> None:
+    """Which row is meant cannot hang on the row itself; and what is beside a row may be NULL."""
+    if node.nulls == "IGNORE" and function not in _SKIP_NULLS:
+        raise not_yet(f"IGNORE NULLS of `{node.name.upper()}` over private rows", node.span)
+    if function not in ("lag", "lead", "nth_value") or len(args) < 2:
+        return
+    distance = args[1].term
+    if not isinstance(distance, Const):
+        raise not_yet("a distance that is no constant, over private rows", args[1].span, "write a number")
+    if function == "nth_value" and not (isinstance(distance.value, int) and distance.value > 0):
+        raise refuse("PQL0302", "the rows of a frame are counted from 1", args[1].span, help="write 1 for the first")
 
 
 def _over(call: ast.Call, name: str) -> str:
@@ -149,7 +149,7 @@ def _resolve_window(window: ast.Window, place: Place, call: ast.Call) -> ast.Win
 _ORDER = ("UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING")
 
 
-def _possible(window: ast.Window, place: Place) -> None:
+def _possible(window: ast.Window, place: Place, secret: bool) -> None:
     """A frame must start before it ends; a RANGE in values needs one thing to measure them by."""
     frame = window.frame
     assert frame is not None
@@ -164,6 +164,10 @@ def _possible(window: ast.Window, place: Place) -> None:
     sized = [edge for edge in (frame.start, frame.end) if edge is not None and edge.size is not None]
     if frame.unit != "RANGE" or not sized:
         return
+    if secret:
+        raise not_yet(
+            "RANGE with a distance over private rows", frame.span, "count rows by ROWS, or what ties by GROUPS"
+        )
     kinds = [ex.typed(item.expr, place).type.kind for item in window.order]
     if len(kinds) != 1 or kinds[0] in ("TEXT", "BOOL"):
         raise refuse(

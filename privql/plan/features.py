@@ -1,18 +1,37 @@
-"""Features of a unit's own rows: SQL's aggregates as the kernel's counts, sums of steps and extremes."""
+"""Features of a unit's own rows: SQL's aggregates as the kernel's counts, sums of steps, extremes and places."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from privql.check.relations import Aggregate, Members
 from privql.domains import grid_of
+from privql.functions.aggregate.within import MOMENTS
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, ValueType, decimal
-from privql.kernel.terms import Different, Extreme, Feature, Steps, Tally, Total
+from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.terms import (
+    Bits,
+    Different,
+    Extreme,
+    Feature,
+    Mode,
+    Order,
+    Quantile,
+    Rank,
+    Splice,
+    Steps,
+    Tally,
+    Total,
+    Window,
+)
 from privql.plan.bounds import steps_of
 from privql.plan.declared import applied
+from privql.plan.moments import moment
+
+_ONE = Const(1, INT)
 
 
 def gathered(
@@ -35,11 +54,22 @@ def gathered(
         if id in needed:
             values.append((id, Field(id, value.type)))
     for one in wanted:
+        if one.distinct and one.function != "count":
+            below, one = _of_different(below, one, tuple(value for _, value in own))
         values.append((one.id, value_of(one, features)))
     known = dict(listed)
     members = tuple(known[id] for id, _ in own) if own and known.keys() >= {id for id, _ in own} else None
     stable = rules.gather(below, tuple(own), tuple(features.items()), members)
     return rules.compute(stable, tuple(values))
+
+
+def _of_different(below: Stable, one: Aggregate, keys: tuple[Scalar, ...]) -> tuple[Stable, Aggregate]:
+    """DISTINCT: of the rows of a group in which the arguments are the same, one is taken."""
+    name = f"{one.id}_first"
+    values = (value for value in (one.argument, one.where, *(value for value, _ in one.others)) if value is not None)
+    first = ((name, Rank("ROW_NUMBER")),)
+    below = rules.window(below, Window(below.term, (*keys, *values), (), first))
+    return below, replace(one, where=_both(one.where, applied("eq", Field(name, INT), _ONE)))
 
 
 def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
@@ -56,8 +86,31 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             if one.distinct:
                 return feature("different", Different(one.argument, one.where), INT)
             return feature("present", Tally(_present(one)), INT)
-        case "min" | "max":
-            return feature("extreme", Extreme(one.argument, one.function == "max", one.where), one.type)
+        case "count_if":
+            return feature("rows", Tally(_both(one.where, one.argument)), INT)
+        case "min" | "any_value" | "bool_and" | "max" | "bool_or":
+            greatest = one.function in ("max", "bool_or")
+            return feature("extreme", Extreme(one.argument, greatest, one.where), one.type)
+        case "mode":
+            return feature("mode", Mode(one.argument, one.where), one.type)
+        case "bit_and":
+            return feature("bits", Bits("AND", one.argument, one.where), INT)
+        case "bit_or":
+            return feature("bits", Bits("OR", one.argument, one.where), INT)
+        case "bit_xor":
+            return feature("bits", Bits("XOR", one.argument, one.where), INT)
+        case "string_agg":
+            order = tuple(Order(key.value, key.descending, key.nulls_first) for key in one.order)
+            separator = _constant(one)
+            assert isinstance(separator, str)
+            return feature("text", Splice(one.argument, separator, order, one.where), one.type)
+        case "quantile_disc":
+            return feature("place", Quantile(one.argument, _share(one), "LEAST", one.where), one.type)
+        case "median" | "quantile_cont":
+            share = _share(one)
+            low = feature("below", Quantile(one.argument, share, "BELOW", one.where), FLOAT)
+            high = feature("above", Quantile(one.argument, share, "ABOVE", one.where), FLOAT)
+            return _between(low, high, share, feature("present", Tally(_present(one)), INT))
         case "sum" | "avg":
             steps = _steps(one)
             total = feature("total", Total(steps, one.where), INT)
@@ -66,12 +119,50 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             count = feature("present", Tally(_present(one)), INT)
             sum = applied("mul", _cast(total, FLOAT), Const(float(steps.grid), FLOAT))
             return applied("div", sum, _cast(count, FLOAT))
+        case function if function in MOMENTS:
+            return moment(one, _present(one), lambda suffix, made: feature(suffix, made, _moment_type(made)))
+        case function:
+            raise rules.Unproved(f"no feature of a unit is a {function}")
+
+
+def _moment_type(made: Feature) -> ValueType:
+    return INT if isinstance(made, Tally) else decimal(38, 0)
+
+
+def _between(low: Field, high: Field, share: float, present: Field) -> Scalar:
+    """Between the neighbours of place (n - 1)·share, as far as that is from the lower."""
+    place = applied("mul", applied("sub", _cast(present, FLOAT), Const(1.0, FLOAT)), Const(share, FLOAT))
+    far = applied("sub", place, applied("floor", place))
+    near = applied("sub", Const(1.0, FLOAT), far)
+    value = applied("add", applied("mul", low, near), applied("mul", high, far))
+    return Apply("clamp", (value, low, high), FLOAT)  # rounding may lead beyond
+
+
+def _constant(one: Aggregate) -> Value:
+    """A separator or a share: the second argument."""
+    ((given, _),) = one.others
+    assert isinstance(given, Const)
+    return given.value
+
+
+def _share(one: Aggregate) -> float:
+    share = _constant(one) if one.others else 0.5
+    assert isinstance(share, float)
+    return share
 
 
 def _present(one: Aggregate) -> Scalar:
     assert one.argument is not None
-    present = Apply("not", (Apply("is_null", (one.argument,), BOOL),), BOOL)
-    return present if one.where is None else Apply("and", (one.where, present), BOOL)
+    others = (value for value, _ in one.others if not isinstance(value, Const))
+    where = one.where
+    for value in (one.argument, *others):
+        where = _both(where, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
+    assert where is not None
+    return where
+
+
+def _both(one: Scalar | None, other: Scalar) -> Scalar:
+    return other if one is None else Apply("and", (one, other), BOOL)
 
 
 def _steps(one: Aggregate) -> Steps:

@@ -6,7 +6,7 @@ looked up, a test is a mark.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
 from privql.check.columns import produced
@@ -35,7 +35,7 @@ from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
 from privql.kernel.terms import Combine, Join, Mark, Order, Public
 from privql.plan.declared import scanned
-from privql.plan.fanout import most_alike
+from privql.plan.fanout import FOUND, MOST_MADE, MOST_MET, UNDECLARED, most_alike, sides
 from privql.plan.features import gathered
 from privql.plan.units import unit_columns
 from privql.plan.windows import read_by, windowed
@@ -44,20 +44,22 @@ _TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOO
 _OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
 _COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
-_MOST_MET = 100_000
-
 PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 
 class Related:
-    """One block's tree. `cut`: each table to its declared rows at once, to learn how many can come of them."""
+    """One block's tree. `declared`: the same with each table cut to its declared rows at once, from which is learnt how
+    many can come of them; None in that one itself."""
 
-    def __init__(self, block: Block, env: Env, query: CheckedQuery, cut: bool = False) -> None:
-        self._span = block.span
-        self._index, self._env, self._query, self._cut = block.index, env, query, cut
+    def __init__(
+        self, block: Block, env: Env, query: CheckedQuery, declared: Callable[[], Related] | None = None
+    ) -> None:
+        self._span, self._unit = block.span, block.unit.name
+        self._index, self._env, self._query, self._declared = block.index, env, query, declared
         self._subqueries: Mapping[str, Subquery] = dict(query.subqueries)
         self._names = 0
-        self._met = 1  # public rows that one private row can meet
+        self.met = 1  # public rows that one private row can meet
+        self.meetings: list[tuple[int | None, int | None]] = []  # of a unit's rows on either side, in order
         self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
         self.publics: list[PublicRows] = []
         self.rows: dict[int, int | None] = {}  # per unit, in each relation of the tree
@@ -85,7 +87,7 @@ class Related:
                 return self._joined(rel, needed)
             case Gathered(input=input, keys=keys, features=features, listed=listed):
                 wanted = tuple(one for one in features if one.id in needed)
-                read = [term for one in wanted for term in (one.argument, one.where) if term is not None]
+                read = [term for one in wanted for term in one.reads]
                 read += [term for _, term in keys]
                 below = self.relation(input, frozenset(name for term in read for name in fields(term)))
                 for term in read:
@@ -128,7 +130,7 @@ class Related:
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
         stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self._env)
         table = self._env.catalog.table(rel.table)
-        most = table.at_most if table is not None and self._cut else None
+        most = table.at_most if table is not None and self._declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
 
     def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Members = ()) -> Stable:
@@ -156,6 +158,7 @@ class Related:
             kind: Literal["INNER", "LEFT", "FULL"] = "INNER"
             if rel.kind == "LEFT" or rel.kind == "FULL":
                 kind = rel.kind
+            left, right = self._meeting(left, right, pairs)
             return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
         if private(rel.right):
             pairs = tuple((b, a) for a, b in pairs)
@@ -176,17 +179,59 @@ class Related:
     ) -> Stable:
         public, on = self._public(rel, read, pairs)
         columns = frozenset(column for _, column in on)
-        most = most_alike(rel, columns, self._query, self._env)
-        self._met *= most or 1
-        if self._met > _MOST_MET:
+        most = known = most_alike(rel, columns, self._query, self._env)
+        if known is None and self._env.public is not None:
+            known = FOUND
+            most = None if self._declared is None else FOUND  # of how many rows can come of it, it says nothing
+        self.met *= known or 1
+        self._few(self.met, MOST_MET)
+        return rules.lookup(self._multiplied(below, known or 1), public, on, both(rest), most, outer)
+
+    # ---- how many rows one unit's become
+
+    def _few(self, met: int, most: int) -> None:
+        if met > most:
             raise refuse(
                 "PQL0407",
-                f"one private row could meet {self._met} public rows",
+                f"one private row could meet {met} public rows",
                 self._span,
-                why=f"the time and memory that this takes would show that row; {_MOST_MET} are as many as may be",
+                why=f"the time and memory that this takes would show that row; {most} are as many as may be",
                 help="join public rows on more columns, or on a KEY",
             )
-        return rules.lookup(below, public, on, both(rest), most, outer)
+
+    def _meeting(
+        self, left: Stable, right: Stable, on: tuple[tuple[Scalar, Scalar], ...]
+    ) -> tuple[Stable, Stable]:
+        """Where rows of either side may meet many of the other: at most as many as are declared of each."""
+        at = len(self.meetings)
+        self.meetings.append((left.rows, right.rows))
+        if self._declared is None or any(rules.one_each(left, right, on)):
+            return left, right
+        ours, theirs = self._sides(*self._declared().meetings[at])
+        return _cut(left, ours), _cut(right, theirs)
+
+    def _multiplied(self, below: Stable, by: int) -> Stable:
+        """Public rows take part as they are; where they are many, as few of the unit's as are declared."""
+        at = len(self.meetings)
+        self.meetings.append((below.rows, by))
+        if self._declared is None or by == 1:
+            return below
+        declared = self._declared()
+        if declared.met <= UNDECLARED and (below.rows or 0) * by <= MOST_MADE:
+            return below
+        return _cut(below, self._sides(*declared.meetings[at])[0])
+
+    def _sides(self, left: int | None, right: int | None) -> tuple[int, int]:
+        few = sides(left, right)
+        if few is None:
+            raise refuse(
+                "PQL0407",
+                f"the rows of one {self._unit} could become {(left or 1) * (right or 1)} in a join",
+                self._span,
+                why=f"the time and memory that this takes would show them; {MOST_MADE} are as many as may be",
+                help="join on more columns or on a KEY, or keep fewer of each before: `LIMIT 100 PER UNIT`",
+            )
+        return few
 
     def _public(
         self, rel: Rel, read: frozenset[str], pairs: tuple[tuple[Scalar, Scalar], ...]
@@ -242,7 +287,7 @@ class Related:
         read = frozenset({asked.column, *(id for _, inner in asked.on for id in fields(inner))})
         before = below.columns
         if private(asked.rel):
-            right = self.relation(asked.rel, read)
+            below, right = self._meeting(below, self.relation(asked.rel, read), asked.on)
             below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
         else:
             public, on = self._public(asked.rel, read, asked.on)
@@ -260,8 +305,13 @@ class Related:
         read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)).intersection(types)
         if private(asked.rel):
             among = self.relation(asked.rel, read)
+            if rest:  # else rows are found by their values
+                below, among = self._meeting(below, among, pairs)
             return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
         public, on = self._public(asked.rel, read, pairs)
+        if rest:
+            tried = most_alike(asked.rel, frozenset(id for _, id in on), self._query, self._env)
+            self._few(self.met * (tried or 1), MOST_MADE)
         types = dict(public.columns)
         named = tuple((outside, Field(id, types[id])) for outside, id in on)
         return rules.mark(below, public, Mark(below.term, column, public, named, both(rest)))
@@ -269,6 +319,10 @@ class Related:
     def _with(self, below: Stable, name: str, value: Scalar, hidden: tuple[str, ...]) -> Stable:
         kept = tuple((id, Field(id, self._types[id])) for id in sorted(below.columns - set(hidden)))
         return rules.compute(below, (*kept, (name, value)))
+
+
+def _cut(side: Stable, most: int) -> Stable:
+    return side if side.rows is not None and side.rows <= most else rules.keep_rows(side, most)
 
 
 def _fields(term: Scalar) -> list[Field]:

@@ -1,19 +1,25 @@
-"""Windows over one unit's own rows, as the kernel's ranks, neighbours and running features."""
+"""Windows over one unit's own rows, as the kernel's ranks, neighbours, places and features of frames."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from privql.check.relations import Aggregate, WindowCall
+from privql.check.relations import Aggregate, FrameBound, WindowCall
 from privql.diagnostics import NOWHERE
 from privql.domains import Domain
-from privql.kernel import rules
-from privql.kernel.rules import Stable
-from privql.kernel.scalars import Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Feature, Frame, Neighbour, Order, Over, Rank, Window
+from privql.kernel import rules, terms
+from privql.kernel.rules import STEP_LIMIT, Stable
+from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.terms import Feature, Frame, Neighbour, Nth, Order, Over, Rank, Tally, Window
+from privql.plan.declared import applied
 from privql.plan.features import value_of
 
 Calls = Sequence[tuple[str, WindowCall]]
+_RANKS = {"row_number": Rank("ROW_NUMBER"), "rank": Rank("RANK"), "dense_rank": Rank("DENSE_RANK")}
+_ONE = Const(1, INT)
+_ALL = Over(Tally(), None)
+_SO_FAR = Frame("GROUPS", None, 0)  # all up to the present row, and what ties with it
 
 
 def read_by(calls: Calls) -> frozenset[str]:
@@ -29,7 +35,7 @@ def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[
     """All columns, and one for each call. Windows are within a unit anyway, so to partition by it adds nothing."""
     for id, call in calls:
         before = sorted(below.columns)
-        made: dict[str, Rank | Neighbour | Over] = {}
+        made: dict[str, terms.WindowCall] = {}
         value = _value(id, call, made)
         partition = tuple(p for p in call.partition if not (isinstance(p, Field) and p.name in units))
         order = tuple(Order(key.value, key.descending, key.nulls_first) for key in call.order)
@@ -38,40 +44,92 @@ def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[
     return below
 
 
-def _value(id: str, call: WindowCall, made: dict[str, Rank | Neighbour | Over]) -> Scalar:
+def _value(id: str, call: WindowCall, made: dict[str, terms.WindowCall]) -> Scalar:
     function, args, type = call.call.function, call.call.args, call.call.type
+
+    def added(suffix: str, one: terms.WindowCall, type: ValueType = INT) -> Field:
+        made[f"{id}_{suffix}"] = one
+        return Field(f"{id}_{suffix}", type)
+
     match function:
         case "row_number" | "rank" | "dense_rank":
-            kinds: dict[str, Rank] = {
-                "row_number": Rank("ROW_NUMBER"),
-                "rank": Rank("RANK"),
-                "dense_rank": Rank("DENSE_RANK"),
-            }
-            made[f"{id}_rank"] = kinds[function]
-            return Field(f"{id}_rank", type)
+            return added("rank", _RANKS[function])
+        case "percent_rank":
+            before = _double(applied("sub", added("rank", _RANKS["rank"]), _ONE))
+            others = applied("sub", added("rows", _ALL), _ONE)
+            share = applied("div", before, _double(others))
+            return Apply("case", (applied("gt", others, Const(0, INT)), share, Const(0.0, FLOAT)), FLOAT)
+        case "cume_dist":
+            far = added("far", Over(Tally(), _SO_FAR))
+            return applied("div", _double(far), _double(added("rows", _ALL)))
+        case "ntile":
+            before = applied("sub", added("place", _RANKS["row_number"]), _ONE)
+            return _tile(args[0], before, added("rows", _ALL))
         case "lag" | "lead":
             by = args[1].value if len(args) > 1 and isinstance(args[1], Const) else 1
             assert isinstance(by, int)
             default = args[2] if len(args) > 2 else Const(None, type)
-            made[f"{id}_near"] = Neighbour(args[0], by if function == "lag" else -by, default)
-            return Field(f"{id}_near", type)
-        case "count" | "sum" | "avg" | "min" | "max":
-            features: dict[str, Feature] = {}
-            one = Aggregate(
-                id,
-                function,
-                args[0] if args else None,
-                call.domains[0] if call.domains else Domain(),
-                args[0].type if args else None,
-                call.call.where,
-                type,
-                function,
-                NOWHERE,
-            )
-            value = value_of(one, features)
-            whole = call.frame_end is not None and call.frame_end.kind == "UNBOUNDED FOLLOWING"
-            frame = Frame("GROUPS", None, 0) if call.order and not whole else None
-            made.update({name: Over(feature, frame) for name, feature in features.items()})
-            return value
+            return added("near", Neighbour(args[0], by if function == "lag" else -by, default), type)
+        case "first_value" | "last_value" | "nth_value":
+            place = args[1].value if function == "nth_value" and isinstance(args[1], Const) else 1
+            assert isinstance(place, int)
+            nth = Nth(args[0], -1 if function == "last_value" else place, _frame(call), call.ignore_nulls)
+            return added("there", nth, type)
         case _:
-            raise rules.Unproved(f"no window within a unit computes {function}")
+            features: dict[str, Feature] = {}
+            value = value_of(_aggregate(id, call), features)
+            made.update({name: Over(feature, _frame(call)) for name, feature in features.items()})
+            return value
+
+
+def _tile(tiles: Scalar, place: Scalar, rows: Scalar) -> Scalar:
+    """Tiles of equal size, the first ones with one row more where that does not come out even; `place` is from 0."""
+    least, over = applied("int_div", rows, tiles), applied("mod", rows, tiles)
+    larger = applied("add", least, _ONE)
+    ends = applied("mul", over, larger)  # of the larger ones
+    early = applied("int_div", place, larger)
+    late = applied("add", over, applied("int_div", applied("sub", place, ends), least))
+    tile = Apply("case", (applied("lt", place, ends), early, late), INT)
+    some = applied("gt", tiles, Const(0, INT))
+    return Apply("case", (some, applied("add", tile, _ONE), Const(None, INT)), INT)
+
+
+def _aggregate(id: str, call: WindowCall) -> Aggregate:
+    args = list(zip(call.call.args, call.domains, strict=True))
+    return Aggregate(
+        id,
+        call.call.function,
+        args[0][0] if args else None,
+        args[0][1] if args else Domain(),
+        args[0][0].type if args else None,
+        call.call.where,
+        call.call.type,
+        call.call.function,
+        NOWHERE,
+        others=tuple(args[1:]),
+        order=call.order if call.call.function == "string_agg" else (),
+    )
+
+
+def _frame(call: WindowCall) -> Frame | None:
+    """RANGE up to a row is up to those that tie with it; rows that are not in order all tie."""
+    start, end = call.frame_start, call.frame_end
+    if call.frame_unit is None or start is None:
+        return _SO_FAR if call.order else None
+    by: Literal["ROWS", "GROUPS"] = "ROWS" if call.frame_unit == "ROWS" else "GROUPS"
+    frame = Frame(by, _places(start), 0 if end is None else _places(end))
+    open_ = {frame.start, frame.end} <= ({None} if call.order or by == "ROWS" else {None, 0})
+    return None if open_ else frame
+
+
+def _places(bound: FrameBound) -> int | None:
+    if bound.kind.startswith("UNBOUNDED"):
+        return None
+    size = bound.size.value if isinstance(bound.size, Const) else 0
+    assert isinstance(size, int)
+    size = min(size, STEP_LIMIT)  # no unit has as many rows
+    return -size if bound.kind == "PRECEDING" else size
+
+
+def _double(value: Scalar) -> Scalar:
+    return Apply("cast", (value,), FLOAT)

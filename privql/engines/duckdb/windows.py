@@ -65,6 +65,8 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
 
 def _between(frame: Frame) -> str:
     """Whole groups of rows that tie are what RANGE speaks of, too, and DuckDB does it at half the cost."""
+    if frame.start is not None and frame.end is not None and frame.start > frame.end:
+        return "ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING"  # nothing, which DuckDB lets nobody say in another way
     sized = {frame.start, frame.end} - {None, 0}
     by = frame.by if frame.by == "ROWS" or sized else "RANGE"
     return f"{by} BETWEEN {_edge(frame.start, 'PRECEDING')} AND {_edge(frame.end, 'FOLLOWING')}"
