@@ -188,9 +188,7 @@ def join(left: Stable, right: Stable, term: Join) -> Stable:
     columns = _apart(left.columns, right.columns)
     if term.where is not None:
         reads(term.where, columns)
-    exact = [(ours, theirs) for ours, theirs in term.on if ours.type == theirs.type]
-    one_right = _unique_in(right, (theirs for _, theirs in exact))
-    one_left = _unique_in(left, (ours for ours, _ in exact))
+    one_left, one_right = one_each(left, right, term.on)
     most = _least(_times(left.rows, 1 if one_right else right.rows), _times(right.rows, 1) if one_left else None)
     match term.kind:
         case "INNER":
@@ -210,6 +208,12 @@ def join(left: Stable, right: Stable, term: Join) -> Stable:
     if term.kind == "INNER" or (term.kind == "LEFT" and asked <= left.determined):
         fixed |= right.determined
     return Stable(term, left.unit, left.unit_type, rows, columns, unique, fixed, True, _RULE)
+
+
+def one_each(left: Stable, right: Stable, on: Iterable[tuple[Scalar, Scalar]]) -> tuple[bool, bool]:
+    """Whether a row meets at most one of the left side, and at most one of the right."""
+    exact = [(ours, theirs) for ours, theirs in on if ours.type == theirs.type]
+    return _unique_in(left, (ours for ours, _ in exact)), _unique_in(right, (theirs for _, theirs in exact))
 
 
 def mark(input: Stable, among: Stable | Public, term: Mark) -> Stable:

@@ -1,4 +1,8 @@
-"""How many public rows can agree in some columns: what a join multiplies by."""
+"""What a join multiplies by: how many public rows can agree in some columns, and how many rows of a unit may meet.
+
+One unit's rows must not show by the time or memory that a query takes, so what they can become is bounded beforehand.
+To read them, sort them or count them takes time for each; but if each meets each, twice as many take four times that.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,19 @@ from privql.check.relations import (
     Windowed,
 )
 from privql.kernel.scalars import Apply, Field, Scalar
+
+MOST_MET = 100_000  # public rows that one private row can meet
+FOUND = 10_000  # of public rows of which it is not known how many agree: groups that are still to be found
+MOST_MADE = 10_000_000  # rows that those of one unit can become where they meet many others
+UNDECLARED = 1_000  # rows of a unit that may meet many others, where nobody declared how many it has
+
+
+def sides(left: int | None, right: int | None) -> tuple[int, int] | None:
+    """How many rows of a unit on either side may meet: all that are declared. None: these could become too many."""
+    others = UNDECLARED if right is None else right
+    ours = max(1, min(UNDECLARED, MOST_MADE // others)) if left is None else left
+    theirs = max(1, min(UNDECLARED, MOST_MADE // ours)) if right is None else right
+    return (ours, theirs) if ours * theirs <= MOST_MADE else None
 
 
 def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env) -> int | None:
