@@ -109,6 +109,10 @@ def test_what_has_no_rule_is_refused(level: Field, levels: int, penalty: int, ep
         noisy_minimum(scanned(), level, None, levels, penalty, epsilon)
 
 
+def test_one_level_is_a_choice_of_one() -> None:
+    assert noisy_minimum(scanned(), X, None, 1, 0, Fraction(1)).scores([7]) == [0]
+
+
 @pytest.mark.parametrize("key", [True, False])
 def test_rows_that_are_nobodys_are_not_counted_as_units(key: bool) -> None:
     with pytest.raises(Unproved):

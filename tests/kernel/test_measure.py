@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
 
 from privql.kernel import measure, rules
+from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
 from privql.kernel.rules import Stable, Unproved
-from privql.kernel.scalars import INT, TEXT, Const, Field
-from privql.kernel.terms import Balance, Contribution, Key, Scan, Steps, Sums, Tally, Total, Unit
+from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field
+from privql.kernel.terms import Balance, Contribution, Key, Listed, Scan, Steps, Sums, Tally, Total, Unit
 
-X = Field("x", INT)
+X, G = Field("x", INT), Field("g", INT)
 SCAN = Scan("t", Unit("u"), ("id", TEXT), False, (("x", INT), ("g", INT)))
 CONTRIBUTIONS: list[Contribution] = [
     Tally(),
@@ -82,12 +84,25 @@ def test_nothing_bounds_the_rows_of_a_unit_unless_a_term_does() -> None:
     assert rules.keep_rows(rules.keep_rows(unbounded, 3), 5).rows == 3
 
 
+NOWHERE = Field("nowhere", INT)
+
+
 @pytest.mark.parametrize(
     "keys",
-    [(Key(X, ()),), (Key(X, (1, 1)),), (Key(Field("nowhere", INT), (1,)),)],
-    ids=["no group", "one group twice", "a column that is not there"],
+    [
+        (Key(X, ()),),
+        (Key(X, (1, 1)),),
+        (Key(NOWHERE, (1,)),),
+        (Listed((X, G), ()),),
+        (Listed((X, G), ((1, 2), (1, 2))),),
+        (Listed((X, NOWHERE), ((1, 2),)),),
+        (Listed((X, G), ((1, 2), (1,))),),
+        (Listed((X,), ((1, 2),)),),
+        (Listed((), ((),)),),
+    ],
+    ids=str,
 )
-def test_groups_are_listed_once_and_read_their_own_row(keys: tuple[Key, ...]) -> None:
+def test_groups_are_listed_once_and_read_their_own_row(keys: tuple[Key | Listed, ...]) -> None:
     stable = rules.keep_rows(rules.scan(SCAN), 1)
     with pytest.raises(Unproved):
         measure.laplace(stable, keys, (Tally(),), (Fraction(1),))
@@ -114,12 +129,46 @@ def test_what_has_no_reach_or_no_noise_is_not_measured(contribution: Contributio
         measure.laplace(stable, (), (contribution,), (scale,))
 
 
+@pytest.mark.parametrize(
+    ("contributions", "scales"),
+    [((), ()), ((), (1,)), ((Tally(),), ()), ((Tally(),), (1, 1)), ((Tally(), Tally()), (1,))],
+)
+def test_there_is_one_scale_for_each_contribution(
+    contributions: tuple[Contribution, ...], scales: tuple[int, ...]
+) -> None:
+    stable = rules.keep_rows(rules.scan(SCAN), 1)
+    with pytest.raises(Unproved):
+        measure.laplace(stable, (), contributions, tuple(map(Fraction, scales)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "groups"),
+    [
+        ((), False),
+        ((Key(X, (1,)),), False),
+        ((Key(X, (1,)), Key(G, (None,))), False),
+        ((Key(X, (1, 2)),), True),
+        ((Key(X, (1,)), Key(G, (1, 2))), True),
+        ((Listed((X,), ((1,),)),), True),
+        ((Key(X, (1,)), Listed((G,), ((1,),))), True),
+        ((Listed((G, X), ((1, 2), (2, 1))),), True),
+    ],
+    ids=str,
+)
+def test_a_unit_that_changes_may_leave_one_group_for_another(keys: tuple[Key | Listed, ...], groups: bool) -> None:
+    """Among groups that were found there is one price, whether one was or many: that there is but one says something."""
+    stable = rules.keep_rows(rules.scan(replace(SCAN, unit=Unit("u", change_one=True))), 3)
+    assert measure.laplace(stable, keys, (Tally(),), (Fraction(1),)).cost == Cost(Fraction(6 if groups else 3))
+
+
 def test_a_row_function_reads_its_own_row_only() -> None:
     stable = rules.scan(SCAN)
     with pytest.raises(Unproved):
         rules.keep_where(stable, Field("y", INT))
     with pytest.raises(Unproved):
         rules.compute(stable, (("a", X), ("a", X)))
+    with pytest.raises(Unproved):
+        rules.keep_where(stable, Apply("not", (Apply("is_null", (Field("y", INT),), BOOL),), BOOL))
     narrowed = rules.compute(stable, (("a", Const(1, INT)),))
     with pytest.raises(Unproved):
         rules.keep_where(narrowed, X)
@@ -130,4 +179,4 @@ def test_the_price_is_reach_over_scale_summed() -> None:
     measured = measure.laplace(
         stable, (), (Tally(), Balance(Steps(X, Fraction(1), -1, 4))), (Fraction(8), Fraction(100))
     )
-    assert measured.cost.epsilon == Fraction(2, 8) + Fraction(10, 100)
+    assert measured.cost == Cost(Fraction(2, 8) + Fraction(10, 100), Fraction(0))

@@ -51,6 +51,12 @@ def union(op: str, all: bool, *columns: tuple[str, str, str], right: Stable = TH
     return rules.combine(TWO, right, Combine(op, all, TWO.term, right.term, columns))  # type: ignore[arg-type]
 
 
+VALUES, VALUE = rules.gather(THREE, (("value", X),), ()), Field("value", INT)
+# one row by its bound, and not by a key
+AT_MOST_ONE = rules.combine(
+    ONE_VISIT, TESTS, Combine("INTERSECT", True, ONE_VISIT.term, TESTS.term, (("a", "v", "x"),))
+)
+
 REACHED: dict[str, tuple[Stable, int]] = {
     "scan of a key": (PEOPLE, 1),
     "keep rows": (TWO, 2),
@@ -69,7 +75,10 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "left join": (beside("LEFT", TWO, THREE, (V, X)), 6),
     "left join, right unique": (beside("LEFT", THREE, TWO, (VISIT, NUMBER)), 3),
     "left join, left unique": (beside("LEFT", TWO, THREE, (NUMBER, VISIT)), 4),
+    "inner join, both unique": (beside("INNER", TWO, VALUES, (NUMBER, VALUE)), 2),
+    "left join, both unique": (beside("LEFT", TWO, VALUES, (NUMBER, VALUE)), 2),
     "left join of one row": (beside("LEFT", PEOPLE, THREE), 3),
+    "full join, of one row each": (beside("FULL", AT_MOST_ONE, ONE_TEST, (Field("a", INT), X)), 2),
     "full join, all met": (beside("FULL", TWO, THREE, (V, X)), 6),
     "full join, none met": (beside("FULL", ONE_VISIT, ONE_TEST, (V, X)), 2),
     "full join, none of more met": (beside("FULL", ONE_VISIT, THREE, (V, X)), 4),
@@ -78,11 +87,13 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "mark": (rules.mark(TWO, THREE, Mark(TWO.term, "m", THREE.term, ((NUMBER, VISIT),))), 2),
     "gather": (rules.gather(THREE, (("a", X), ("b", Y)), (("n", Tally()),)), 3),
     "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), 1),
+    "gather of more listed than rows": (rules.gather(THREE, (("a", X), ("b", Y)), (), ((0, 1), (0, 1))), 3),
     "gather of listed keys": (rules.gather(TESTS, (("a", X),), (("n", Tally()),), ((1, None),)), 2),
     "union all": (union("UNION", True, ("a", "v", "x")), 5),
     "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), 5),
     "intersect": (union("INTERSECT", False, ("a", "v", "x")), 2),
     "intersect all": (union("INTERSECT", True, ("a", "v", "x")), 2),
+    "intersect with fewer": (union("INTERSECT", False, ("a", "v", "x"), right=ONE_TEST), 1),
     "except": (union("EXCEPT", False, ("a", "v", "x")), 2),
     "except all": (union("EXCEPT", True, ("a", "v", "x")), 2),
     "window": (rules.window(TWO, Window(TWO.term, (), (), (("n", Rank("RANK")),))), 2),
@@ -121,9 +132,13 @@ def keys(*sets: str) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(key.split()) for key in sets)
 
 
+ALONE = rules.scan(replace(scans(PERSON)["tests"], unit_column=None, via=()))
 UNIQUE: dict[str, tuple[Stable, frozenset[frozenset[str]]]] = {
     "scan": (VISITS, keys("number")),
     "scan of a key": (PEOPLE, keys("", "code")),
+    "scan of rows of their own": (ALONE, keys("")),
+    "scan without its key": (rules.scan(replace(scans(PERSON)["visits"], columns=(("v", INT),))), keys()),
+    "a copy alone": (rules.compute(VISITS, (("a", NUMBER),)), keys("a")),
     "copies": (rules.compute(VISITS, (("a", NUMBER), ("b", V))), keys("a")),
     "not what is computed": (rules.compute(VISITS, (("number", PARITY),)), keys()),
     "not what is left of two columns": (rules.compute(DIFFERENT, (("x", X),)), keys()),
@@ -243,7 +258,7 @@ OTHERS: dict[str, Stable] = {
     "another unit": rules.scan(scans(Unit("household"))["tests"]),
     "other neighbours": rules.scan(scans(Unit("person", change_one=True))["tests"]),
     "units named in another type": rules.scan(replace(scans(PERSON)["tests"], unit_column=("id", INT))),
-    "rows of their own": rules.scan(replace(scans(PERSON)["tests"], unit_column=None, via=())),
+    "rows of their own": ALONE,
     "nobody's rows": rules.once(TESTS),
 }
 
@@ -286,6 +301,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "lookup column": lambda: rules.lookup(VISITS, PUBLIC, ((V, "pc"),), None, 1, False),
     "lookup where": lambda: rules.lookup(VISITS, PUBLIC, (), NOWHERE, 1, False),
     "join on the other side": lambda: beside("INNER", VISITS, TESTS, (X, NUMBER)),
+    "join on the left": lambda: beside("INNER", VISITS, TESTS, (X, X)),
     "join on the right": lambda: beside("INNER", VISITS, TESTS, (NUMBER, V)),
     "join where": lambda: beside("INNER", VISITS, TESTS, where=NOWHERE),
     "mark on": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, ((X, X),))),
@@ -296,6 +312,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "groups of nobody": lambda: rules.keep_groups(NOBODYS, (("a", V),), 1),
     "no group at all": lambda: rules.keep_groups(VISITS, (("a", V),), 0),
     "gather of too few lists": lambda: rules.gather(VISITS, (("a", V),), (), ()),
+    "gather of an empty list beside another": lambda: rules.gather(VISITS, (("a", V), ("b", W)), (), ((1,), ())),
     "gather of an empty list": lambda: rules.gather(VISITS, (("a", V),), (), ((),)),
     "gather of a value listed twice": lambda: rules.gather(VISITS, (("a", V),), (), ((1, 1),)),
     "gather feature": lambda: rules.gather(VISITS, (), (("a", Extreme(NOWHERE, True)),)),
@@ -334,6 +351,11 @@ REFUSED: dict[str, Callable[[], object]] = {
     "combine with others": lambda: rules.combine(TWO, THREE, Combine("UNION", True, TWO.term, TESTS.term, ())),
     "window over others": lambda: rules.window(TWO, Window(VISITS.term, (), (), ())),
 }
+
+
+@pytest.mark.parametrize(("low", "high"), [(-(2**62), 2**62), (2**62, 2**62), (-(2**62), -(2**62))])
+def test_steps_reach_to_their_limit(low: int, high: int) -> None:
+    assert rules.gather(VISITS, (), (("a", Total(replace(STEPS, low=low, high=high))),)).rows == 1
 
 
 def over(*calls: tuple[str, Rank | Neighbour | Over]) -> Stable:

@@ -92,6 +92,13 @@ def test_what_its_table_cannot_hold_is_refused(law: Keep) -> None:
         keep_table(law)
 
 
+def test_what_its_table_can_hold_is_sensible() -> None:
+    least, most = Fraction(1, 4096), Fraction(1) - Fraction(1, 2**200)
+    assert all(Keep(least, delta).sensible for delta in (Fraction(1, 2**128), most))
+    assert not Keep(least - Fraction(1, 2**200), most).sensible
+    assert not Keep(least, Fraction(1, 2**128) - Fraction(1, 2**200)).sensible
+
+
 # ---- what a unit can move
 
 
