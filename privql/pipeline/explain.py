@@ -57,6 +57,8 @@ def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
         else:
             groups = "1 group" if len(key.members) == 1 else f"{len(key.members)} groups"
             out += folded(f"group by {key.name}: {groups}, {_members(key.members, key.type)}", 2)
+    if plan.lowered.bounds.one_group:
+        out += folded(f"each {unit.name} is in one group, whatever rows it has", 2)
     total = check.plan.epsilon
     if plan.selection is not None:
         out += _selection(plan.selection, total)
@@ -70,14 +72,18 @@ def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
 
 
 def _bounding(plan: BlockPlan) -> list[Step]:
-    unit, rows = plan.block.unit.name, counted(plan.lowered.rows)
-    match plan.lowered.bounding:
+    bounds, unit = plan.lowered.bounds, plan.block.unit.name
+    rows, steps = counted(bounds.rows), []
+    if bounds.groups is not None:
+        groups = "1 group" if bounds.groups == 1 else f"{bounds.groups} groups"
+        steps.append(Step(f"keep {groups} of each {unit}, by a keyed hash", "any number of rows"))
+    match bounds.how:
         case "totals":
-            return [Step(f"clamp each {unit}'s total to that of {rows}", rows)]
-        case "rows":
-            return [Step(f"keep {rows} of each {unit}, by a keyed hash", rows)]
-        case "none":
-            return []
+            return [*steps, Step(f"clamp each {unit}'s total to that of {rows}", rows)]
+        case "rows" if bounds.rows is not None:
+            return [*steps, Step(f"keep {rows} of each {unit}, by a keyed hash", rows)]
+        case _:
+            return steps
 
 
 def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:

@@ -76,7 +76,7 @@ class Search:
 
 
 def search_of(block: Block, at: int, lowered: Lowered, epsilon: Amount) -> Search:
-    aggregate, totals = block.aggregates[at], lowered.bounding == "totals"
+    aggregate, totals = block.aggregates[at], lowered.bounds.how == "totals"
     assert aggregate.argument is not None
     if totals:
         made, measured = contribution(within(aggregate)), lowered.contributions[at]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import prod
-from typing import Literal
 
 from privql.check.columns import produced
 from privql.check.env import Env
-from privql.check.relations import Block, CheckedQuery, Once
+from privql.check.relations import Block, CheckedQuery, GroupingKey, Once
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import Scalar, Value, fields
-from privql.kernel.terms import Contribution, KeepRows, Key, Listed
+from privql.kernel.scalars import Field, Scalar, Value, fields
+from privql.kernel.terms import Contribution, Key, Listed
+from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
 from privql.plan.totals import of_units
 
@@ -24,9 +25,14 @@ class Lowered:
     owned: Stable  # the rows, before they stop being anybody's: whose groups these are
     keys: tuple[Key | Listed, ...]
     contributions: tuple[Contribution, ...]  # what a row of `stable` adds
-    rows: int | None  # how many of a unit's rows count, if any number is
+    bounds: Bounds
     publics: tuple[PublicRows, ...]  # what the engine is handed by name: a relation, and its columns
     unlisted: tuple[tuple[str, Scalar], ...] = ()  # keys whose values nobody listed
+
+    @property
+    def rows(self) -> int | None:
+        """How many of a unit's rows count, if any number is."""
+        return self.bounds.rows
 
     def over(self, found: Sequence[tuple[Value, ...]]) -> Lowered:
         """The same over the groups that were found."""
@@ -34,44 +40,39 @@ class Lowered:
         return replace(self, keys=tuple(keys))
 
     @property
-    def bounding(self) -> Literal["none", "totals", "rows"]:
-        """How each unit's part is bounded: not at all, its totals are clamped, or its rows are cut."""
-        if self.rows != 1 and self.stable.rows == 1:
-            return "totals"
-        return "rows" if isinstance(self.stable.term, KeepRows) else "none"
-
-    @property
     def grouped(self) -> bool:
         return bool(self.unlisted) or prod(len(key.members) for key in self.keys) > 1
 
 
 def lower(
-    block: Block, contributions: tuple[Contribution, ...], rows: int | None, env: Env, query: CheckedQuery
+    block: Block, contributions: tuple[Contribution, ...], limits: Limits, env: Env, query: CheckedQuery
 ) -> Lowered:
-    """`rows`: the query's AT MOST, on top of the tables' own."""
+    """`limits`: the query's, on top of the tables' own."""
     needed = frozenset(produced(block.rel)) if isinstance(block.rel, Once) else frozenset[str]()
     for key in block.keys:
         needed |= fields(key.value)
     for contribution in contributions:
         needed |= _reads(contribution)
-    made, stable = _related(block, needed, env, query)
-    limits = [] if rows is None else [rows]
-    if stable.rows is None or stable.rows > 1:
-        # as many rows as there would be, had each table been cut to its declared rows at once
-        _, declared = _related(block, needed, env, query, cut=True)
-        limits += [] if declared.rows is None else [declared.rows]
-    rows = min([*limits, *([] if stable.rows is None else [stable.rows])], default=None)
-    if rows is not None and rows != stable.rows:
+    declared = cache(lambda: _related(block, needed, env, query))
+    made, stable = _related(block, needed, env, query, lambda: declared()[0])
+    # as many rows as there would be, had each table been cut to its declared rows at once
+    stated = stable.rows if stable.rows == 1 else declared()[1].rows
+    rows = [limit for limit in (limits.rows, stated) if limit is not None]
+    most = min((limit for limit in (*rows, stable.rows) if limit is not None), default=None) if rows else None
+    bounds, keys = bounds_of(stable, block.keys, most, limits.groups), block.keys
+    if contributions and bounds.how != "none":
         open_ = [one.privacy is not None and one.privacy.bounds_auto for one in block.aggregates]
-        totals = None if block.keys or isinstance(block.rel, Once) else of_units(stable, contributions, rows, open_)
+        totals = None if isinstance(block.rel, Once) else of_units(stable, bounds, contributions, open_)
         if totals is not None:
             stable, contributions = totals
+            bounds = replace(bounds, how="totals")
+            keys = tuple(replace(key, value=Field(key.id, key.type)) for key in keys)
         else:  # last of all, so that rows which a filter drops do not use up a unit's share
-            stable = rules.keep_rows(stable, rows)
+            stable = bounds.cut(stable)
     owned = stable
     if isinstance(block.rel, Once):
         stable = rules.once(stable)
-    return _grouped(stable, owned, block, contributions, rows, tuple(made.publics))
+    return _grouped(stable, owned, keys, contributions, bounds, tuple(made.publics))
 
 
 def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int | None]:
@@ -79,7 +80,7 @@ def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int
     declared rows at once: what a person reads to see where they grow."""
     needed = frozenset(produced(block.rel)) if isinstance(block.rel, Once) else frozenset[str]()
     needed |= {name for term in _asked(block) for name in fields(term)}
-    made, _ = _related(block, needed, env, query, cut=True)
+    made, _ = _related(block, needed, env, query)
     return made.rows
 
 
@@ -89,10 +90,14 @@ def _asked(block: Block) -> list[Scalar]:
 
 
 def _related(
-    block: Block, needed: frozenset[str], env: Env, query: CheckedQuery, cut: bool = False
+    block: Block,
+    needed: frozenset[str],
+    env: Env,
+    query: CheckedQuery,
+    declared: Callable[[], Related] | None = None,
 ) -> tuple[Related, Stable]:
     """The rows of the block while they are still their units', with what its keys and aggregates ask of them."""
-    made = Related(block, env, query, cut)
+    made = Related(block, env, query, declared)
     stable = made.relation(block.rel.input if isinstance(block.rel, Once) else block.rel, needed)
     for term in _asked(block):
         stable = made.answered(stable, term)
@@ -102,20 +107,20 @@ def _related(
 def _grouped(
     stable: Stable,
     owned: Stable,
-    block: Block,
+    by: tuple[GroupingKey, ...],
     contributions: tuple[Contribution, ...],
-    rows: int | None,
+    bounds: Bounds,
     publics: tuple[PublicRows, ...],
 ) -> Lowered:
     """Where some keys are not listed, these stand together in the place of the first, and hold any one group so far."""
-    unlisted = tuple((key.id, key.value) for key in block.keys if key.members is None)
+    unlisted = tuple((key.id, key.value) for key in by if key.members is None)
     keys: list[Key | Listed] = []
-    for key in block.keys:
+    for key in by:
         if key.members is not None:
             keys.append(Key(key.value, key.members))
         elif key.id == unlisted[0][0]:
             keys.append(Listed(tuple(value for _, value in unlisted), ((None,) * len(unlisted),)))
-    return Lowered(stable, owned, tuple(keys), contributions, rows, publics, unlisted)
+    return Lowered(stable, owned, tuple(keys), contributions, bounds, publics, unlisted)
 
 
 def _reads(contribution: Contribution) -> frozenset[str]:

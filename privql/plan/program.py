@@ -9,7 +9,7 @@ from itertools import product
 
 from privql.check.env import Env
 from privql.check.relations import Aggregate, Block, CheckedQuery
-from privql.diagnostics import refuse
+from privql.diagnostics import Span, refuse
 from privql.frozen import frozen
 from privql.kernel import measure
 from privql.kernel.bounds import Chosen
@@ -22,10 +22,11 @@ from privql.kernel.terms import Balance, Contribution, Tally, Unit
 from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of
+from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, lower
 from privql.plan.related import PublicRows
-from privql.plan.selection import Selection, groups_limit, most_of, selection_of, stated_deltas
+from privql.plan.selection import Selection, most_of, selection_of, stated_deltas
 from privql.plan.spend import Shares, Wanted, split
 from privql.policy.findings import listing
 from privql.syntax import ast
@@ -180,18 +181,13 @@ Clauses = Sequence[tuple[ast.Privacy | None, tuple[int, ...]]]
 
 def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> Plan:
     """`clauses` pay for their blocks; `manners` say no more than how theirs are measured."""
-    limits: dict[int, int] = {}
-    for clause, indices in (*clauses, *manners):
-        rows = _rows(clause, env)
-        if rows is not None:
-            limits |= {index: min(rows, limits.get(index, rows)) for index in indices}
+    limits = _limits((*clauses, *manners), env)
     deltas = stated_deltas((*manners, *clauses), query, env)
-    most = groups_limit((*clauses, *manners), query, env)
     wanted: dict[int, list[Wanted]] = {}
     lowered: dict[int, Lowered] = {}
     for block in query.blocks:
         contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in block.aggregates)
-        lowered[block.index] = lower(block, contributions, limits.get(block.index), env, query)
+        lowered[block.index] = lower(block, contributions, limits.get(block.index, Limits()), env, query)
         made = zip(block.aggregates, contributions, lowered[block.index].contributions, strict=True)
         wanted[block.index] = [_wanted(*one, block, lowered[block.index]) for one in made]
     spent: dict[int, list[Amount]] = {}
@@ -217,7 +213,7 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
                 spent[index] = [epsilon - parts.get(at, ZERO) for at, epsilon in enumerate(paid)]
             for index in looking:
                 block = query.blocks[index]
-                looked[index] = selection_of(block, lowered[index], most.get(index), each, deltas[index])
+                looked[index] = selection_of(block, lowered[index], limits.get(index, Limits()), each, deltas[index])
     return Plan(
         tuple(
             _block(
@@ -243,9 +239,28 @@ def _payers(clause: ast.Privacy | None, indices: tuple[int, ...], query: Checked
     return list(units.values())
 
 
-def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
-    if clause is None:
-        return None
+def _limits(clauses: Clauses, env: Env) -> dict[int, Limits]:
+    """The least that any clause around a block says."""
+    out: dict[int, Limits] = {}
+    for clause, indices in clauses:
+        if clause is None:
+            continue
+        _mechanism(clause)
+        for index in indices:
+            known = out.get(index, Limits())
+            rows = _least(clause.rows, known.rows, "ROWS", clause.span, env)
+            out[index] = Limits(rows, _least(clause.groups, known.groups, "GROUPS", clause.span, env))
+    return out
+
+
+def _least(node: ast.Expr | None, known: int | None, what: str, span: Span, env: Env) -> int | None:
+    if node is None:
+        return known
+    most = most_of(node, what, span, env)
+    return most if known is None else min(most, known)
+
+
+def _mechanism(clause: ast.Privacy) -> None:
     if clause.mechanism not in (None, "LAPLACE", "AUTO"):
         raise refuse(
             "PQL0408",
@@ -253,13 +268,12 @@ def _rows(clause: ast.Privacy | None, env: Env) -> int | None:
             clause.span,
             help="leave it out: the mechanism is Laplace",
         )
-    return None if clause.rows is None else most_of(clause.rows, "ROWS", clause.span, env)
 
 
 def _wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, block: Block, lowered: Lowered) -> Wanted:
     """`made`: of one row; `measured`: of what the kernel takes, a unit's total perhaps."""
     rows = lowered.stable.rows
-    if rows is None:
+    if rows is None or lowered.rows is None:  # what a join can come to at most is no number to make noise for
         raise refuse(
             "PQL0407",
             f"one {block.unit.name} may own any number of rows of {listing(block.tables)}",

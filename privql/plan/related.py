@@ -199,9 +199,7 @@ class Related:
                 help="join public rows on more columns, or on a KEY",
             )
 
-    def _meeting(
-        self, left: Stable, right: Stable, on: tuple[tuple[Scalar, Scalar], ...]
-    ) -> tuple[Stable, Stable]:
+    def _meeting(self, left: Stable, right: Stable, on: tuple[tuple[Scalar, Scalar], ...]) -> tuple[Stable, Stable]:
         """Where rows of either side may meet many of the other: at most as many as are declared of each."""
         at = len(self.meetings)
         self.meetings.append((left.rows, right.rows))

@@ -10,11 +10,12 @@ from privql.check.relations import Block, CheckedQuery, GroupingKey
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
 from privql.frozen import frozen
-from privql.kernel import selection
+from privql.kernel import rules, selection
 from privql.kernel.cost import check_chargeable
 from privql.kernel.selection import LEAST_DELTA, LEAST_EPSILON, Keep, Selected
 from privql.kernel.terms import Unit
 from privql.plan.amounts import Amount, known
+from privql.plan.bounding import Limits
 from privql.plan.lower import Lowered
 from privql.syntax import ast, quote
 
@@ -46,11 +47,18 @@ class Selection:
         return selection.moved(self.unit, self.most)
 
 
-def selection_of(block: Block, lowered: Lowered, limit: int | None, epsilon: Amount, delta: Fraction) -> Selection:
-    rows = lowered.owned.rows
-    assert rows is not None
-    most = rows if limit is None else min(limit, rows)
+def selection_of(block: Block, lowered: Lowered, limits: Limits, epsilon: Amount, delta: Fraction) -> Selection:
     keys = unlisted(block)
+    among = rules.gather(lowered.owned, lowered.unlisted, ()).rows
+    most = min((most for most in (among, lowered.rows, limits.groups) if most is not None), default=None)
+    if most is None:
+        raise refuse(
+            "PQL0407",
+            f"one {block.unit.name} may be in any number of groups",
+            keys[0].span,
+            why="each of them takes its part of what is spent to look for groups",
+            help="end the query with `AT MOST 3 GROUPS PER UNIT`, or state them with KEYS",
+        )
     made = None
     if epsilon.known:
         moved = selection.moved(block.unit, most)
@@ -63,7 +71,7 @@ def selection_of(block: Block, lowered: Lowered, limit: int | None, epsilon: Amo
                 f"at least ε = {number_text(LEAST_EPSILON)} and δ = {float(LEAST_DELTA):.0e}",
                 help="spend more, bound the groups with `AT MOST 3 GROUPS PER UNIT`, or state them with KEYS",
             )
-        made = selection.truncated_geometric(lowered.owned, lowered.unlisted, limit, epsilon.constant, delta)
+        made = selection.truncated_geometric(lowered.owned, lowered.unlisted, most, epsilon.constant, delta)
     return Selection(block.index, keys, block.unit, most, epsilon, delta, made)
 
 
@@ -79,6 +87,9 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
         if clause is None or clause.delta is None:
             continue
         paid = [index for index in indices if index in looking and index not in out]
+        if not paid and clause.spare_delta:
+            _stated(clause.delta, env)
+            continue
         if not paid:
             raise refuse(
                 "PQL0408", "SPEND DELTA cannot be used here", clause.span, help="leave it out: nothing here needs δ"
@@ -117,25 +128,6 @@ def _unknown(key: GroupingKey) -> Exception:
         why="a group that appears because one person is in it would show that person",
         help=f"state them: `GROUP BY {written} KEYS (…)`, or spend a δ to find them: `DELTA 1e-7` after EPSILON",
     )
-
-
-def groups_limit(clauses: Clauses, query: CheckedQuery, env: Env) -> dict[int, int]:
-    """AT MOST n GROUPS PER UNIT: in how many of the groups that are looked for a unit counts."""
-    out: dict[int, int] = {}
-    for clause, indices in clauses:
-        if clause is None or clause.groups is None:
-            continue
-        looking = [index for index in indices if unlisted(query.blocks[index])]
-        if not looking:
-            raise refuse(
-                "PQL0408",
-                "AT MOST n GROUPS cannot be used where the groups are known",
-                clause.span,
-                help="write AT MOST n ROWS PER UNIT",
-            )
-        most = most_of(clause.groups, "GROUPS", clause.span, env)
-        out |= {index: min(most, out.get(index, most)) for index in looking}
-    return out
 
 
 def most_of(node: ast.Expr, what: str, span: Span, env: Env) -> int:
