@@ -5,14 +5,17 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 TESTS ?= tests
+RULES ?= privql/kernel privql/check privql/domains privql/plan privql/functions/scalar/ranges.py
+SAMPLE ?= 20
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check lint types typeguard contract wheel golden grammar bench clean
+.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar bench clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
 	@echo 'make test     every test (TESTS=tests/docs for some)'
 	@echo 'make soak     the same, as long as they can take: hours'
+	@echo 'make mutate   change one thing at a time, and see a test fail (RULES=privql/kernel SAMPLE=50)'
 	@echo 'make check    lint, types, import contract and tests'
 	@echo 'make wheel    the package, built and tried'
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
@@ -39,6 +42,9 @@ test: $(VENV)/.ready
 
 soak: $(VENV)/.ready
 	PRIVQL_SOAK=1 $(BIN)/python -m pytest -n auto $(TESTS)
+
+mutate: $(VENV)/.ready
+	$(BIN)/python -m tests.mutation $(RULES) --sample $(SAMPLE)
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

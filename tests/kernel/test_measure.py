@@ -156,7 +156,7 @@ def test_there_is_one_scale_for_each_contribution(
     ids=str,
 )
 def test_a_unit_that_changes_may_leave_one_group_for_another(keys: tuple[Key | Listed, ...], groups: bool) -> None:
-    """Among groups that were found there is one price, whether one was or many: that there is but one says something."""
+    """Groups that were found have one price, however many they are: that there is but one would say something."""
     stable = rules.keep_rows(rules.scan(replace(SCAN, unit=Unit("u", change_one=True))), 3)
     assert measure.laplace(stable, keys, (Tally(),), (Fraction(1),)).cost == Cost(Fraction(6 if groups else 3))
 
