@@ -144,12 +144,9 @@ def _options(node: ast.AST) -> Iterator[tuple[str, Replacement]]:
             elif type(op) in _TURNED:
                 yield "sign", ast.BinOp(left, _TURNED[type(op)](), right)
         case ast.Compare(left=left, ops=ops, comparators=comparators):
-            for at, op in enumerate(ops):
-                if type(op) in _COMPARED:
-                    yield (
-                        "comparison",
-                        ast.Compare(left, [*ops[:at], _COMPARED[type(op)](), *ops[at + 1 :]], comparators),
-                    )
+            for at, each in enumerate(ops):
+                turned = [*ops[:at], _COMPARED[type(each)](), *ops[at + 1 :]]
+                yield "comparison", ast.Compare(left, turned, comparators)
         case ast.BoolOp(op=op, values=values):
             yield "and/or", ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
             for at in range(len(values)):
