@@ -64,6 +64,7 @@ class DuckDBEngine:
         self._folder = tempfile.mkdtemp(prefix="privql-")  # only its owner may enter
         self._connection = duckdb.connect(config={"temp_directory": self._folder})
         session.give_meaning(self._connection)
+        self._statistics = False
         session.put(self._connection, "preserve_insertion_order", False)  # no answer depends on it, and it costs memory
         if threads is not None:
             session.put(self._connection, "threads", threads)
@@ -93,7 +94,7 @@ class DuckDBEngine:
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
-        return self._safely(lambda: self._groups(emit_groups(keys, self._read, salt), publics))
+        return self._safely(lambda: self._groups(keys, emit_groups(keys, self._read, salt), publics))
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
@@ -149,11 +150,13 @@ class DuckDBEngine:
 
     def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:
         with self._beside(statement.arrays, statement.publics, publics):
+            self._consult_statistics(sums, statement)
             found: Mapping[str, Any] = self._connection.execute(statement.sql).fetchnumpy()
             return cells(sums, statement, found)
 
-    def _groups(self, statement: GroupStatement, publics: Publics) -> Groups:
+    def _groups(self, keys: Keys, statement: GroupStatement, publics: Publics) -> Groups:
         with self._beside({}, statement.publics, publics):
+            self._consult_statistics(keys, statement)
             return groups(self._connection.execute(statement.sql).fetchall())
 
     @contextmanager
@@ -167,6 +170,14 @@ class DuckDBEngine:
         finally:
             for name in registered:
                 self._connection.unregister(name)
+
+    def _consult_statistics(self, term: Sums | Keys, statement: Statement | GroupStatement) -> None:
+        """Where all rows are of one table and meet no others."""
+        (first, *others) = scans(term.input)
+        wanted = not (others or first.via or statement.publics)
+        if wanted != self._statistics:
+            session.consult_statistics(self._connection, wanted)
+            self._statistics = wanted
 
     def _read(self, scan: Scan, names: Names) -> Rows:
         return read_along(scan, self._table, names)

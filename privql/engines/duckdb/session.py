@@ -20,11 +20,19 @@ MEANING: Mapping[str, object] = {
     "scalar_subquery_error_on_multiple_rows": True,
     "max_expression_depth": 100_000,
     "pandas_analyze_sample": 0,  # an object column is text: its type must not depend on the rows sampled
-    # Of version 2.0: one loses the rows of a LEFT JOIN whose right side is empty, two cannot bind some grouped
-    # subqueries, outer joins and sets of keys.
-    "disabled_optimizers": "join_elimination,projection_pullup,grouping_sets",
 }
 """What the spellings in this package take for granted."""
+
+OPTIMIZERS = frozenset(("column_lifetime", "expression_rewriter", "filter_pushdown", "in_clause", "unused_columns"))
+"""The engine's rewrites of a statement that are on: those without which a measured query is slower.
+
+Each is somebody's reasoning about the rows, and a wrong one would be a wrong sum. Of version 2.0's forty-six, one loses
+the rows of a LEFT JOIN whose right side is empty, and two cannot bind some grouped subqueries, outer joins and sets of
+keys. What the others would save: `benchmarks/optimizers.py`.
+"""
+
+_STATISTICS = "statistics_propagation"
+_SWITCHED = "disabled_optimizers"
 
 _SHUT: Mapping[str, object] = {
     "autoinstall_known_extensions": False,
@@ -44,10 +52,27 @@ class UnknownSetting(RuntimeError):
 def give_meaning(connection: duckdb.DuckDBPyConnection) -> None:
     for setting, value in MEANING.items():
         put(connection, setting, value)
+    consult_statistics(connection, False)
+
+
+def consult_statistics(connection: duckdb.DuckDBPyConnection, yes: bool) -> None:
+    """Whether a plan may rest on what a file's statistics say of its rows.
+
+    Exact sums of one table take twice as long without. Where relations meet, it saves a tenth, and version 2.0
+    concludes from a LEFT JOIN whose right side must be empty that sums of the left one are 0 (in statements of another
+    form than those made here, but a conclusion from rows is not to be tried out on private ones).
+    """
+    on = OPTIMIZERS | ({_STATISTICS} if yes else set())
+    off = {name for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()} - on
+    connection.execute(f"SET {_SWITCHED} = '{','.join(off)}'")
+    ((found,),) = connection.execute("SELECT current_setting(?)", [_SWITCHED]).fetchall()
+    if set(found.split(",")) - {""} != off:
+        raise UnknownSetting(_SWITCHED)
 
 
 def shut_in(connection: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
     """From here on the engine reads these paths, and nothing else of the machine; no setting changes any more."""
+    put(connection, "allowed_configs", [_SWITCHED])
     put(connection, "allowed_paths", sorted(path for path in paths if "\\" not in path))  # it would be taken for `/`
     for setting, value in _SHUT.items():
         put(connection, setting, value)
