@@ -271,12 +271,15 @@ class Related:
         compared = Apply(_COMPARED[asked.op], (asked.operand, column), BOOL)
         if asked.kind == "all":
             compared = Apply(_OPPOSITE[asked.op], (asked.operand, column), BOOL)
-        met, unknown = f"{name}_met", f"{name}_unknown"
+        met, some, null = f"{name}_met", f"{name}_some", f"{name}_null"
         below = self._marked(below, met, asked, (compared,))
-        below = self._marked(below, unknown, asked, (Apply("is_null", (compared,), BOOL),))
+        below = self._marked(below, some, asked, ())
+        below = self._marked(below, null, asked, (Apply("is_null", (column,), BOOL),))
+        without = Apply("and", (Apply("is_null", (asked.operand,), BOOL), Field(some, BOOL)), BOOL)
+        unknown = Apply("or", (Field(null, BOOL), without), BOOL)  # each said so that no row is compared with each
         found, otherwise = (_FALSE, _TRUE) if asked.kind == "all" else (_TRUE, _FALSE)
-        value = Apply("case", (Field(met, BOOL), found, Field(unknown, BOOL), _UNKNOWN, otherwise), BOOL)
-        return self._with(below, name, value, hidden=(met, unknown))
+        value = Apply("case", (Field(met, BOOL), found, unknown, _UNKNOWN, otherwise), BOOL)
+        return self._with(below, name, value, hidden=(met, some, null))
 
     def _valued(self, below: Stable, name: str, asked: Subquery) -> Stable:
         assert asked.column is not None
@@ -303,6 +306,9 @@ class Related:
         read = frozenset(id for test in (*(b for _, b in pairs), *rest) for id in fields(test)).intersection(types)
         if private(asked.rel):
             among = self.relation(asked.rel, read)
+            for test in [test for test in rest if fields(test) <= among.columns]:
+                among = rules.keep_where(among, test)
+                rest.remove(test)
             if rest:  # else rows are found by their values
                 below, among = self._meeting(below, among, pairs)
             return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
