@@ -62,7 +62,11 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
     if window.frame is not None:
         _possible(window, place, secret)
     domains = tuple(a.domain for a in cast)
-    domain = domain_within(function, domains, None) if secret else aggregate_domain(function, domains)
+    domain = (
+        domain_within(function, domains, _rows_of(window.frame, name, place))
+        if secret
+        else aggregate_domain(function, domains)
+    )
     parts = tuple(collector.above(ex.identifier(p, place) or ex.typed(p, place)) for p in window.partition)
     if secret:
         _of_one_unit(node, parts, place)
@@ -176,6 +180,21 @@ def _possible(window: ast.Window, place: Place, secret: bool) -> None:
             frame.span,
             help="write ROWS, or order by one such value",
         )
+
+
+def _rows_of(frame: ast.Frame | None, name: str, place: Place) -> int | None:
+    """How many rows a frame has at most, if that can be said."""
+    if frame is None or frame.unit != "ROWS" or name in WINDOWS:
+        return None
+    ends = []
+    for edge in (frame.start, frame.end or ast.FrameEdge("CURRENT ROW", span=frame.span)):
+        made = _edge(edge, place)
+        if made.kind.startswith("UNBOUNDED"):
+            return None
+        size = made.size.value if isinstance(made.size, Const) else 0
+        assert isinstance(size, int)
+        ends.append(-size if made.kind == "PRECEDING" else size)
+    return max(0, ends[1] - ends[0] + 1)
 
 
 def _edge(edge: ast.FrameEdge, place: Place) -> FrameBound:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
+    FrameBound,
     Measured,
     PrivateScan,
     PublicScan,
@@ -134,4 +135,10 @@ class Words:
         if call.order:
             keys = (self.term(key.value) + (" DESC" if key.descending else "") for key in call.order)
             over.append(f"ORDER BY {', '.join(keys)}")
+        if call.frame_unit is not None:
+            ends = (self._edge(edge) for edge in (call.frame_start, call.frame_end) if edge is not None)
+            over.append(f"{call.frame_unit} {' TO '.join(ends)}")
         return f"{call.call.function.upper()}({args}) OVER ({' '.join(over)})"
+
+    def _edge(self, edge: FrameBound) -> str:
+        return edge.kind if edge.size is None else f"{self.term(edge.size)} {edge.kind}"
