@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import fields, replace
+from fractions import Fraction
 from typing import Any
 
 from privql.check.calls import aggregates_in
 from privql.check.contributions import PER_GROUP, PER_ROW, is_total, plain, total, twice, unknown
+from privql.check.named import private
 from privql.check.operations import not_yet
+from privql.check.public_groups import public_groups
 from privql.check.relations import Attribute, Compute, Label, PrivateScan, Rel, Where
 from privql.check.scope import Scope, unknown_name
 from privql.check.sources import sources
@@ -32,7 +35,9 @@ OPTIONS = (
     "privacy_unit_column",
     "group_selection_strategy",
 )
-STRATEGIES = ("LAPLACE_THRESHOLD", "PUBLIC_GROUPS")
+PUBLIC_GROUPS = "PUBLIC_GROUPS"
+STRATEGIES = ("LAPLACE_THRESHOLD", PUBLIC_GROUPS)
+_OLDER = {"kappa": "max_groups_contributed", "k_threshold": "delta"}
 
 
 def written(node: ast.Query) -> bool:
@@ -44,7 +49,10 @@ def native(node: ast.Query, context: Context, outer: Scope) -> ast.Query:
     select = node.body
     assert isinstance(select, ast.Select)
     options = _options(select)
-    rel, scope = _rows(select, context, outer)
+    if _strategy(options) == PUBLIC_GROUPS:
+        select = public_groups(select, lambda each: not private(_rows((each,), context, outer)[0]))
+        node = replace(node, body=select)
+    rel, scope = _rows(select.relations, context, outer)
     if not any(column.label is Label.PRIVATE for column in scope.everything()):
         raise refuse(
             "PQL0108",
@@ -81,17 +89,43 @@ def _options(select: ast.Select) -> dict[str, ast.Named]:
         name = fold(option.name)
         if name == "min_privacy_units_per_group":
             raise not_yet(f"the option `{option.name}`", option.span, "leave it out, and write HAVING COUNT(*) >= n")
+        if name in _OLDER:
+            raise refuse("PQL0209", f"no option named `{option.name}`", option.span, help=f"write `{_OLDER[name]}`")
         if name not in OPTIONS:
             raise unknown("option", option, OPTIONS, "=")
         if name in out:
             raise twice(option.name, option.span)
         out[name] = option
-    chosen = out.get("group_selection_strategy")
-    if chosen is not None:
-        text = _word(chosen.value)
-        if text.upper() not in STRATEGIES:
-            raise unknown_name("PQL0209", "group selection strategy", text, chosen.value.span, STRATEGIES, str)
+    for name in ("max_groups_contributed", "max_rows_contributed"):
+        if name in out:
+            _whole(out[name])
     return out
+
+
+def _whole(option: ast.Named) -> None:
+    """NULL leaves unbounded what one unit adds, and 0 leaves nothing."""
+    if isinstance(option.value, ast.Null) or (isinstance(option.value, ast.Number) and not _positive(option.value)):
+        raise refuse(
+            "PQL0308",
+            f"`{option.name}` needs a whole number of at least 1",
+            option.value.span,
+            help=f"write `{option.name} = 1`, or leave it out",
+        )
+
+
+def _positive(number: ast.Number) -> bool:
+    value = Fraction(number.text)
+    return value >= 1 and value.denominator == 1
+
+
+def _strategy(options: dict[str, ast.Named]) -> str | None:
+    chosen = options.get("group_selection_strategy")
+    if chosen is None:
+        return None
+    text = _word(chosen.value)
+    if text.upper() not in STRATEGIES:
+        raise unknown_name("PQL0209", "group selection strategy", text, chosen.value.span, STRATEGIES, str)
+    return text.upper()
 
 
 def _word(value: ast.Expr) -> str:
@@ -108,7 +142,8 @@ def _clause(node: ast.Query, select: ast.Select, options: dict[str, ast.Named], 
         if option is not None:
             if getattr(clause, field) is not None or (field == "epsilon" and clause.within is not None):
                 raise twice(option.name, option.span)
-            said: dict[str, Any] = {field: option.value}
+            # There a δ must be written: it stays an option, to be left unspent where nothing needs it.
+            said: dict[str, Any] = {field: option if field == "delta" else option.value}
             clause = replace(clause, **said)
     return clause
 
@@ -116,10 +151,10 @@ def _clause(node: ast.Query, select: ast.Select, options: dict[str, ast.Named], 
 # ---------------------------------------------------------------- whose rows these are
 
 
-def _rows(select: ast.Select, context: Context, outer: Scope) -> tuple[Rel, Scope]:
+def _rows(relations: tuple[ast.Relation, ...], context: Context, outer: Scope) -> tuple[Rel, Scope]:
     """FROM, checked beforehand and apart: what it measures is not measured twice."""
     apart = {field.name: copy(getattr(context, field.name)) for field in fields(context)}
-    return sources(select.relations, Context(**{**apart, "payers": [[]]}), outer)
+    return sources(relations, Context(**{**apart, "payers": [[]]}), outer)
 
 
 def _unit(option: ast.Named | None, scope: Scope) -> ast.Column | None:

@@ -10,9 +10,10 @@ from privql.check.arguments import renamed
 from privql.check.exact import exact, grouping
 from privql.check.features import feature
 from privql.check.measured import measured
-from privql.check.moments import UNIT_FIRST, unit
+from privql.check.moments import UNIT_FIRST, unit, unit_first
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
 from privql.check.scope import unknown_name
+from privql.check.spelled import SPELLED
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
 from privql.diagnostics import refuse
@@ -23,16 +24,6 @@ from privql.functions.aggregate.public import (
 )
 from privql.functions.scalar import all_functions, by_sql_name, constant_args, given
 from privql.syntax import ast, unparse
-
-# what other dialects call it
-_SPELLED = {
-    **dict.fromkeys(("dayofweek", "weekday"), "`ISODOW(x)`, where Monday is 1, or `DOW(x)`, where Sunday is 0"),
-    "isnull": "`COALESCE(x, y)`",
-    "age": "`DATESUB('year', a, b)`: the whole years from a to b",
-    "dateadd": "`d + 7`, or `d + INTERVAL '1' MONTH`",
-    "decode": "`CASE WHEN … THEN … ELSE … END`",
-    "len": "`LENGTH(x)`",
-}
 
 
 def call(node: ast.Call, place: Place) -> Typed:
@@ -55,8 +46,8 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     if op is None:
         if name in VOLATILE:
             raise volatile(node.name, node.span)
-        if name in _SPELLED:
-            raise refuse("PQL0204", f"no function named `{node.name}`", node.span, help=f"write {_SPELLED[name]}")
+        if name in SPELLED:
+            raise refuse("PQL0204", f"no function named `{node.name}`", node.span, help=f"write {SPELLED[name]}")
         names = [n.lower() for f in all_functions() for n in f.sql_names] + sorted(AGGREGATES | WINDOWS)
         raise unknown_name("PQL0204", "function", node.name, node.span, names, lambda near: renamed(node, near))
     extra = (node.distinct, node.order, node.limit, node.nulls, node.privacy, node.within_group, node.filter)
@@ -66,7 +57,7 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
         )
     args: list[Typed] = []
     by_name = given(name)
-    for arg in node.args:
+    for arg in unit_first(node, op).args:
         first = not args and by_name is None and op in UNIT_FIRST
         args.append(unit(arg, place) if first else ex.typed(arg, place))
     if by_name is not None:
@@ -74,6 +65,8 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     if op == "if" and len(args) == 3:
         args[1] = ex.typed(node.args[1], place.knowing(known_from(args[0], place)))
         args[2] = ex.typed(node.args[2], place.knowing(known_from(args[0], place, holds=False, or_null=True)))
+    if op == "substring" and len(args) == 2 and args[1].type.kind == "TEXT":
+        op = "regexp_part"
     for at in constant_args(op):
         if at < len(args):
             args[at] = _constant(args[at], node)

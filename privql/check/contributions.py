@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from privql.check.operations import not_yet
 from privql.check.scope import unknown_name
 from privql.diagnostics import Span, refuse
+from privql.frozen import inside
 from privql.functions.aggregate.public import AGGREGATES
 from privql.names import fold
 from privql.syntax import ast, unparse
@@ -26,6 +28,13 @@ def _split(call: ast.Call) -> tuple[ast.Call, dict[str, ast.Named]]:
     given: dict[str, ast.Named] = {}
     for arg in call.args:
         if isinstance(arg, ast.Named):
+            if fold(arg.name) == "report_format":
+                raise refuse(
+                    "PQL0209",
+                    "no argument named `report_format`",
+                    arg.span,
+                    help="leave it out: every measured value has its interval, and `EXPLAIN` tells its noise",
+                )
             if fold(arg.name) not in ARGUMENTS:
                 raise unknown("argument", arg, ARGUMENTS, "=>")
             if fold(arg.name) in given:
@@ -43,12 +52,36 @@ def _split(call: ast.Call) -> tuple[ast.Call, dict[str, ast.Named]]:
 
 def _bounds(given: ast.Named) -> tuple[ast.Expr, ast.Expr]:
     match given.value:
-        case ast.Row(items=(low, high)):
+        case ast.Row(items=(low, high)) | ast.Call(name="STRUCT", args=(low, high)):
+            told = next((each for part in (low, high) for each in _columns(part)), None)
+            if told is not None:
+                raise refuse(
+                    "PQL0308",
+                    "a bound must be constant",
+                    told.span,
+                    help="write a number, or bind a parameter `$bound`",
+                )
+            least, most = _number(low), _number(high)
+            if least is not None and most is not None and least > most:
+                raise refuse(
+                    "PQL0302",
+                    "the lower bound is above the upper one",
+                    given.value.span,
+                    help=f"write `{given.name} => ({unparse(high)}, {unparse(low)})`",
+                )
             return low, high
         case _:
             raise refuse(
                 "PQL0303", f"`{given.name}` takes two bounds", given.span, help=f"write `{given.name} => (0, 10)`"
             )
+
+
+def _columns(node: ast.Node) -> Iterator[ast.Column]:
+    if isinstance(node, ast.Column):
+        yield node
+    for each in inside(node):
+        if isinstance(each, ast.Node):
+            yield from _columns(each)
 
 
 def _clamp(value: ast.Expr, given: ast.Named) -> ast.Call:
@@ -84,7 +117,13 @@ def plain(node: Any) -> Any:
 
 
 def _number(node: ast.Expr) -> Fraction | None:
-    return Fraction(node.text) if isinstance(node, ast.Number) else None
+    match node:
+        case ast.Number(text=text):
+            return Fraction(text)
+        case ast.Unary(op="-", operand=ast.Number(text=text)):
+            return -Fraction(text)
+        case _:
+            return None
 
 
 def total(node: ast.Call, name: ast.Column) -> tuple[ast.Call, ast.Call]:

@@ -25,7 +25,10 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     assert collector is not None
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
-        raise not_yet(f"`{name.upper()}` of private rows", node.span, "COUNT, SUM and AVG can be measured")
+        help = "COUNT, SUM and AVG can be measured"
+        if name in ("count_if", "countif"):
+            help = "write `COUNT(*) FILTER (WHERE …)`"
+        raise not_yet(f"`{name.upper()}` of private rows", node.span, help)
     if node.order or node.within_group:
         raise refuse(
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"

@@ -12,8 +12,8 @@ from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Value
 TYPE_NAMES = "INT, FLOAT, DECIMAL(p,s), BOOL, TEXT, DATE, TIMESTAMP"
 
 _PLAIN = {
-    **dict.fromkeys(("INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "INT2", "INT4", "INT8", "LONG"), INT),
-    **dict.fromkeys(("DOUBLE", "DOUBLE PRECISION", "REAL", "FLOAT", "FLOAT4", "FLOAT8"), FLOAT),
+    **dict.fromkeys(("INT", "INTEGER", "BIGINT", "SMALLINT", "TINYINT", "INT2", "INT4", "INT8", "INT64", "LONG"), INT),
+    **dict.fromkeys(("DOUBLE", "DOUBLE PRECISION", "REAL", "FLOAT", "FLOAT4", "FLOAT8", "FLOAT64"), FLOAT),
     **dict.fromkeys(("BOOL", "BOOLEAN"), BOOL),
     **dict.fromkeys(("TEXT", "STRING", "VARCHAR", "CHARACTER VARYING", "CHAR", "CHARACTER"), TEXT),
     "DATE": DATE,

@@ -87,14 +87,12 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
         if clause is None or clause.delta is None:
             continue
         paid = [index for index in indices if index in looking and index not in out]
-        if not paid and clause.spare_delta:
-            _stated(clause.delta, env)
-            continue
-        if not paid:
+        if not paid and not isinstance(clause.delta, ast.Named):
             raise refuse(
                 "PQL0408", "SPEND DELTA cannot be used here", clause.span, help="leave it out: nothing here needs δ"
             )
-        out |= dict.fromkeys(paid, _stated(clause.delta, env) / len(paid))
+        delta = _stated(clause.delta, env)
+        out |= {index: delta / len(paid) for index in paid}
     for _, indices in clauses:
         rest = [looking[index] for index in indices if index in looking and index not in out]
         for block in rest:
@@ -106,7 +104,8 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
     return out
 
 
-def _stated(node: ast.Expr, env: Env) -> Fraction:
+def _stated(written: ast.Expr, env: Env) -> Fraction:
+    node = written.value if isinstance(written, ast.Named) else written
     delta = known(node, env.params, "δ")
     problem = "δ must be below 1" if delta >= 1 else ""
     try:

@@ -312,7 +312,7 @@ class Privacy(Node):
     groups: Expr | None = None  # AT MOST n GROUPS
     per_unit: str | None = None  # PER UNIT name, if named
     epsilon: Expr | None = None  # SPEND EPSILON e
-    delta: Expr | None = None  # SPEND [EPSILON e] DELTA d
+    delta: Expr | None = None  # SPEND [EPSILON e] DELTA d; a Named if it is an option of BigQuery's form
     within: Expr | None = None  # WITHIN a
     within_percent: bool = False  # WITHIN a %
     confidence: Expr | None = None  # AT p %  (p itself, 95)
@@ -320,7 +320,6 @@ class Privacy(Node):
     mechanism: str | None = None  # USING name, upper case
     share: Expr | None = None
     bounds_auto: bool = False
-    spare_delta: bool = False  # a δ that nothing needs is left unspent; no text says it, BigQuery's form means it
 
 
 @frozen

@@ -76,10 +76,13 @@ def foreign(text: str, span: Span) -> Diagnostic:
         if text[:2].lower() in ("0x", "0b", "0o"):
             advice = "write the number in decimal digits"
         return Diagnostic("PQL0107", f"`{text[:40]}` is not a number", span, help=advice)
-    if text in FOREIGN:
-        advice, edit = FOREIGN[text]
+    sign = text[0] if text[0] == "`" else text
+    if sign in FOREIGN:
+        advice, edit = FOREIGN[sign]
+        if len(text) > 2 and sign == "`":
+            edit = '"' + text[1:-1].replace('"', '""') + '"'
         fixes = () if edit is None else (Fix(span, edit),)
-        shown = "a backquote" if text == "`" else f"`{text}`"
+        shown = "a backquote" if sign == "`" else f"`{text}`"
         return Diagnostic("PQL0106", f"{shown} is not a sign of the language", span, help=advice, fixes=fixes)
     if text.isprintable():
         advice = f'a name with such a character is quoted, `"{text}"`'

@@ -40,7 +40,6 @@ _WORDS = {
     "MINUS": "write `EXCEPT`",
     "REGEXP": "write `x ~ 'pattern'`",
     "RLIKE": "write `x ~ 'pattern'`",
-    "SIMILAR": "write `x ~ 'pattern'`",
     "GLOB": "write `x LIKE 'pattern%'`",
     "ELSEIF": "write another `WHEN … THEN …`",
     "ELSIF": "write another `WHEN … THEN …`",
@@ -67,6 +66,19 @@ _WORDS = {
     "IF": "leave `IF …` out; a condition in a query is `CASE WHEN … THEN … ELSE … END`",
     "LATERAL": "`LATERAL` stands before a query in parentheses, in FROM",
 }
+# GoogleSQL's words after `SELECT WITH`.
+_MANNERS = {
+    "ANONYMIZATION": "write `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)`, and COUNT, SUM and AVG without "
+    "ANON_",
+    "AGGREGATION_THRESHOLD": "write `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)`: a threshold hides "
+    "nobody from who asks twice",
+}
+# What is written in the parentheses of a name that is no function here.
+_CALLED = {
+    "SAFE_CAST": "write `TRY_CAST(x AS INT)`",
+    "STRUCT": "there are no structs: name each value in SELECT",
+    **{f"ANON_{name}": f"write `{name}(CLAMP(x, 0, 9))`" for name in ("COUNT", "SUM", "AVG")},
+}
 _PREFIXES = ("E", "N", "B", "X", "R", "U", "RB", "BR")
 
 
@@ -79,6 +91,9 @@ def foreign_word(place: Place) -> Diagnostic | None:
     if index == 1 and before in ("CREATE", "DROP") and word in _KINDS:
         advice = "write `DROP VIEW` or `DROP RELEASE`" if before == "DROP" else _KINDS[word]
         return _refused(place, index, f"there is no `{before} {word}`", advice)
+    google = _google(place)
+    if google is not None:
+        return google
     for at in (index, index - 1, index - 2):
         if place.kind_at(at) == "EXCEPT" and place.kind_at(at - 1) == "STAR":
             fixes = [Fix(place.spans[at], "EXCLUDE")] if place.reads(at, 1, ["EXCLUDE"]) else []
@@ -100,6 +115,40 @@ def foreign_word(place: Place) -> Diagnostic | None:
         found = place.word_at(at)
         if found in _WORDS and place.kind_at(at) in ("IDENT", "LATERAL"):
             return _refused(place, at, f"{place.shown(at)} has another name here", _WORDS[found])
+    return None
+
+
+def _google(place: Place) -> Diagnostic | None:
+    index = place.index
+    word, before = place.word_at(index), place.word_at(index - 1)
+    if before == "WITH" and word in _MANNERS:
+        return _refused(place, index, f"there is no `SELECT WITH {word}`", _MANNERS[word])
+    if before == "DIFFERENTIAL_PRIVACY" and place.word_at(index - 2) == "WITH":
+        advice = "write `WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)`"
+        return _refused(place, index - 1, "its options are missing", advice)
+    if word == "AS" and place.word_at(index + 1) in ("STRUCT", "VALUE"):
+        advice = f"leave `AS {place.word_at(index + 1)}` out: an answer is rows of columns"
+        return _refused(place, index, "rows are no values here", advice)
+    if word == "UNNEST" and before == "IN":
+        return _refused(place, index, "`IN` takes its values as they are", "write `IN ('a', 'b')`")
+    if place.kind_at(index - 2) == "DOT" and place.word_at(index - 3) == "SAFE":
+        advice = "leave `SAFE.` out: where a function has no value it gives NULL"
+        return _refused(place, index - 3, "every function is safe", advice)
+    at = _opened(place)
+    if at is not None and place.word_at(at) in _CALLED:
+        name = place.word_at(at)
+        fixes = [Fix(place.spans[at], "TRY_CAST")] if name == "SAFE_CAST" else []
+        return _refused(place, at, f"no function named `{name}`", _CALLED[name], *fixes)
+    return None
+
+
+def _opened(place: Place) -> int | None:
+    """What stands before the parenthesis that is still open where the statement went wrong."""
+    depth = 0
+    for at in range(place.index - 1, 0, -1):
+        depth += {"RPAR": 1, "LPAR": -1}.get(place.kind_at(at), 0)
+        if depth < 0:
+            return at - 1
     return None
 
 

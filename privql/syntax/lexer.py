@@ -45,7 +45,7 @@ def _pattern() -> re.Pattern[str]:
         r"|(;)"
         r"|(/\*)"
         rf"|({foreign})"
-        r"|(\.?[0-9][\w.]*+|.)"
+        r"|(\.?[0-9][\w.]*+|`[^`\n]+`|.)"
         r"|\Z)",
         re.DOTALL,
     )

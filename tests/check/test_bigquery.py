@@ -57,6 +57,26 @@ SAME = [
         " (SELECT region, COUNT(*) AS n FROM patients GROUP BY region SPEND EPSILON 2) c ON p.region = c.region"
         " AT MOST 1 ROWS PER UNIT SPEND EPSILON 1",
     ),
+    (  # there a δ must be written; it is spent where groups are looked for, and nowhere else
+        f"{FORM} (epsilon = 1, delta = 1e-7) sex, COUNT(*) FROM patients GROUP BY sex",
+        "SELECT sex, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1",
+    ),
+    (
+        f"{FORM} (epsilon = 1, delta = 1e-7) town, COUNT(*) FROM patients GROUP BY town",
+        "SELECT town, COUNT(*) FROM patients GROUP BY town SPEND EPSILON 1 DELTA 1e-7",
+    ),
+    (
+        f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) t.town, COUNT(*) FROM patients"
+        " RIGHT OUTER JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town) GROUP BY t.town",
+        "SELECT t.town, COUNT(*) FROM patients JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town)"
+        " GROUP BY t.town KEYS (SELECT DISTINCT name AS town FROM regions) SPEND EPSILON 1",
+    ),
+    (
+        f"{FORM} (epsilon = 1, group_selection_strategy = 'public_groups') a, COUNT(*) FROM"
+        " (SELECT DISTINCT a FROM UNNEST([3, 4]) AS u (a)) LEFT JOIN patients ON age = a GROUP BY 1",
+        "SELECT a, COUNT(*) FROM (SELECT DISTINCT a FROM UNNEST([3, 4]) AS u (a)) JOIN patients ON age = a"
+        " GROUP BY 1 KEYS (SELECT DISTINCT a FROM UNNEST([3, 4]) AS u (a)) SPEND EPSILON 1",
+    ),
     (  # a note of what FROM says is not said twice
         f"{FORM} (epsilon = 1) COUNT(*) FROM patients p JOIN (SELECT code FROM regions SPEND EPSILON 1) r"
         " ON p.region = r.code",
@@ -174,6 +194,52 @@ REFUSED = [
         "SUM(age, contribution_bounds_per_row => (0, 9))",
         "SUM(x)",
     ),
+    (f"{FORM} (epsilon = 1, delta = 5) COUNT(*) FROM patients", "PQL0503", "5", "1e-7"),
+    (f"{FORM} (epsilon = 1, kappa = 2) COUNT(*) FROM patients", "PQL0209", "kappa = 2", "max_groups_contributed"),
+    (
+        f"{FORM} (epsilon = 1, max_groups_contributed = NULL) COUNT(*) FROM calls",
+        "PQL0308",
+        "NULL",
+        "`max_groups_contributed = 1`",
+    ),
+    (f"{FORM} (epsilon = 1, max_rows_contributed = 0) COUNT(*) FROM calls", "PQL0308", "0", "max_rows_contributed"),
+    (
+        f"{FORM} (epsilon = 1) SUM(age, contribution_bounds_per_group => (9, -1)) FROM patients",
+        "PQL0302",
+        "(9, -1)",
+        "=> (-1, 9)`",
+    ),
+    (
+        f"{FORM} (epsilon = 1) SUM(age, contribution_bounds_per_group => (0, 2 * cost)) FROM patients",
+        "PQL0308",
+        "cost",
+        "number",
+    ),
+    (
+        f"{FORM} (epsilon = 1) COUNT(*, report_format => 'JSON') FROM patients",
+        "PQL0209",
+        "report_format => 'JSON'",
+        "leave it out",
+    ),
+    (
+        f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) code, COUNT(*) FROM patients"
+        " RIGHT JOIN regions ON region = code GROUP BY code",
+        "PQL0108",
+        "regions",
+        "KEYS",
+    ),
+    (
+        "SELECT WITH ANONYMIZATION OPTIONS (epsilon = 1) ANON_COUNT(*) FROM patients",
+        "PQL0112",
+        "ANONYMIZATION",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS",
+    ),
+    ("SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM patients", "PQL0112", "DIFFERENTIAL_PRIVACY", "OPTIONS (eps"),
+    ("SELECT `sex` FROM patients", "PQL0106", "`sex`", '`"name"`'),
+    ("SELECT SAFE_CAST(name AS INT64) FROM regions", "PQL0112", "SAFE_CAST", "TRY_CAST"),
+    ("SELECT SAFE.LN(population) FROM regions", "PQL0112", "SAFE", "leave `SAFE.` out"),
+    ("SELECT code FROM regions WHERE code IN UNNEST(['N'])", "PQL0112", "UNNEST", "IN ('a', 'b')"),
+    ("SELECT DATE_TRUNC(founded, WEEK) FROM regions", "PQL0308", "WEEK", "ISOWEEK"),
     ("SELECT sex FROM patients |> AGGREGATE COUNT(*) GROUP BY sex", "PQL0106", "|>", "write SELECT, FROM, WHERE"),
 ]
 
