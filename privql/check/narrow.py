@@ -1,7 +1,8 @@
 """What is known of a column once a condition is known to hold.
 
-Only comparisons of a column with something bounded are understood; everything else teaches nothing. A condition can
-be known TRUE (WHERE, FILTER, a CASE branch taken), or known not to be (the branches after it), and then it may be NULL.
+Comparisons of a column with something bounded are understood; what else teaches something is found by trying
+(`tried`). A condition can be known TRUE (WHERE, FILTER, a CASE branch taken), or known not to be (the branches after
+it), and then it may be NULL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from privql.check.tried import tried
 from privql.domains import Domain, finite
 from privql.domains.arithmetic import DAY
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value
@@ -39,11 +41,13 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
                 for id, domain in _compared(right, _FLIP[relation], left, domain_of).items()
                 if id not in found
             }
+            if not found:
+                return tried(condition, domain_of, holds, or_null)
             return _null_again(found, domain_of, (left, right)) if or_null else found
         case Apply(op="in", args=(value, *items)) if all(isinstance(i, Const) for i in items):
             column = _column(value)
             if column is None:
-                return {}
+                return tried(condition, domain_of, holds, or_null)
             known, listed = domain_of(column), _before(value, {i.value for i in items if isinstance(i, Const)})
             if listed is None:
                 return {}
@@ -53,7 +57,7 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
         case Apply(op="is_null", args=(value,)):
             column = _column(value)
             if column is None:
-                return {}
+                return tried(condition, domain_of, holds, or_null)
             known = domain_of(column)
             return {column.name: Domain(values=(), nullable=known.nullable) if holds else known.with_null(False)}
         case Apply(op="is_true", args=(inner,)):
@@ -63,6 +67,8 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
         case Field(name=name, type=type) if type.kind == "BOOL":
             kept = domain_of(condition).keep(lambda v: v is holds)
             return {name: kept.with_null(domain_of(condition).nullable and or_null)}
+        case Apply():
+            return tried(condition, domain_of, holds, or_null)
         case _:
             return {}
 

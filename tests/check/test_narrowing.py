@@ -16,11 +16,12 @@ import pytest
 
 from privql.check.narrow import facts
 from privql.check.relations import Block, Compute, PrivateScan, Rel, Where
+from privql.check.tried import tried
 from privql.check.typed import const
 from privql.diagnostics import Source, Span
 from privql.domains import Domain, finite, interval
 from privql.functions.scalar import calendar, evaluate_term
-from privql.kernel.scalars import BOOL, DATE, TIMESTAMP, Apply, Const, Field, Scalar, Value
+from privql.kernel.scalars import BOOL, DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value
 from privql.pipeline.check import check_text
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
@@ -227,6 +228,74 @@ def test_no_moment_lies_outside_what_a_comparison_through_a_cast_teaches() -> No
         learns = op in ("lt", "le", "gt", "ge") or (op == ("eq" if holds else "ne") and source == DATE)
         if domain.values is not None and learns and len(others) == 1:
             assert kept == {*(found.values or ()), *([None] if found.nullable else [])}, (test, holds, or_null, found)
+
+
+TRIED = [
+    # what no comparison of the column itself says, every function's own rule does
+    ("a", "a + 1 > 4", "[4, 7]"),
+    ("a", "2 * a BETWEEN 3 AND 9", "[2, 4]"),
+    ("a", "ABS(a) <= 2", "[-2, 2]"),
+    ("a", "a IS NOT DISTINCT FROM 3", "[3, 3]"),
+    ("a", "a / 4 IN (1, 2)", "[4, 7]"),
+    ("a", "a + b > 10", "[6, 7]"),
+    ("a", "(a > 2) IS NOT TRUE", "[-3, 2] or NULL"),
+    ("a", "a + 1 > 100", "nothing"),
+    ("z", "z + 1 BETWEEN 0 AND 10", "[-1, 9]"),
+    ("LENGTH(s || s)", "s LIKE 'x%'", "{2}"),
+]
+
+
+@pytest.mark.parametrize(("argument", "where", "domain"), TRIED)
+def test_every_function_narrows(argument: str, where: str, domain: str) -> None:
+    found = block(f"SELECT SUM({argument}) FROM people WHERE {where} SPEND EPSILON 1").aggregates[0].domain
+    assert found.describe() in (domain, {"nothing": "{}"}.get(domain))
+
+
+def test_groups_are_those_that_a_condition_leaves() -> None:
+    for where, groups in (("s LIKE 'x%'", ("x",)), ("s ~ 'y' OR UPPER(s) = 'Y'", ("y",)), ("s NOT LIKE 'x'", ("y",))):
+        key = block(f"SELECT s, COUNT(*) FROM people WHERE {where} GROUP BY s SPEND EPSILON 1").keys[0]
+        assert key.members == groups
+    for where, days in (("EXTRACT(MONTH FROM d) = 3", 2), ("DATE_TRUNC('month', d) = DATE '2024-02-01'", 3)):
+        key = block(f"SELECT d, COUNT(*) FROM people WHERE {where} GROUP BY d SPEND EPSILON 1").keys[0]
+        assert len(key.members or ()) == days
+
+
+def test_no_value_that_a_condition_lets_through_is_cut_off() -> None:
+    """Random conditions of random functions of one column, over every value of it."""
+    choice = random.Random(5)
+    x, y = Field("x", INT), Field("y", INT)
+    apart = 0
+    for _ in range(600):
+        wide, listed = interval(-9, 9, True, Fraction(1)), finite(range(-9, 10, 3), True, Fraction(1))
+        columns = {"x": choice.choice((wide, listed)), "y": interval(-2, 2, choice.random() < 0.5, Fraction(1))}
+        term: Scalar = x
+        for _ in range(choice.randint(1, 3)):
+            op = choice.choice(
+                ("add", "sub", "mul", "int_div", "mod", "bits_and", "greatest", "coalesce", "abs", "neg")
+            )
+            number = choice.choice((None, -3, -1, 0, 2, 5))
+            other: Scalar = y if number is None else Const(number, INT)
+            pair: tuple[Scalar, ...] = (term, other) if choice.random() < 0.5 else (other, term)
+            sides = (term,) if op in ("abs", "neg") else pair
+            term = Apply(op, sides, INT)
+        test = Apply(
+            choice.choice(("lt", "ge", "eq", "ne", "is_distinct", "in")),
+            (term, Const(choice.randint(-9, 9), INT)),
+            BOOL,
+        )
+        holds, or_null = choice.random() < 0.6, choice.random() < 0.4
+
+        def domain_of(term: Scalar, columns: dict[str, Domain] = columns) -> Domain:
+            return columns[term.name] if isinstance(term, Field) else finite((), True)
+
+        found = tried(test, domain_of, holds, or_null)
+        wanted = (holds, None if or_null else holds)
+        for a in (*range(-9, 10), None):
+            for b in (*range(-2, 3), None):
+                if a in columns["x"] and b in columns["y"] and evaluate_term(test, {"x": a, "y": b}) in wanted:
+                    assert a in found.get("x", columns["x"]) and b in found.get("y", columns["y"]), (test, holds, a, b)
+        apart += found.get("x", columns["x"]) != columns["x"]
+    assert apart > 150
 
 
 ARGUMENTS = [
