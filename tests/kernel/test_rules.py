@@ -13,22 +13,31 @@ from privql.kernel import rules
 from privql.kernel.rules import Stable, Unproved
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
 from privql.kernel.terms import (
+    Bits,
     Combine,
     Extreme,
+    Feature,
+    Frame,
     Join,
     Link,
     Mark,
+    Mode,
+    Moment,
     Neighbour,
+    Nth,
     Order,
     Over,
     Public,
+    Quantile,
     Rank,
     Scan,
+    Splice,
     Steps,
     Tally,
     Total,
     Unit,
     Window,
+    WindowCall,
 )
 from tests import reference
 from tests.kernel.databases import PUBLIC, PUBLIC_ROWS, SALT, Database, bag, nobody, scans
@@ -325,6 +334,22 @@ REFUSED: dict[str, Callable[[], object]] = {
     "window value": lambda: over(("a", Neighbour(NOWHERE, 1, V))),
     "window default": lambda: over(("a", Neighbour(V, 1, NOWHERE))),
     "window feature": lambda: over(("a", Over(Tally(NOWHERE), None))),
+    "window place": lambda: over(("a", Nth(NOWHERE, 1, None))),
+    "quantile": lambda: of_groups(Quantile(NOWHERE, 0.5, "LEAST")),
+    "mode": lambda: of_groups(Mode(NOWHERE)),
+    "bits": lambda: of_groups(Bits("OR", NOWHERE)),
+    "text": lambda: of_groups(Splice(Field("nowhere", TEXT), "", ())),
+    "order of texts": lambda: of_groups(Splice(Const("", TEXT), "", (Order(NOWHERE),))),
+    "moment": lambda: of_groups(Moment((STEPS, Steps(NOWHERE, Fraction(1), 0, 1)))),
+    # what cannot be computed
+    "bits of a text": lambda: of_groups(Bits("OR", Const("", TEXT))),
+    "a text of numbers": lambda: of_groups(Splice(V, "", ())),
+    "a share beyond all": lambda: of_groups(Quantile(V, 1.5, "LEAST")),
+    "no factor": lambda: of_groups(Moment(())),
+    "three factors": lambda: of_groups(Moment((STEPS, STEPS, STEPS))),
+    "a wide factor": lambda: of_groups(Moment((Steps(V, Fraction(1), -1, 2**40),))),
+    "a place before the first": lambda: over(("a", Nth(V, 0, None))),
+    "a frame beyond all": lambda: over(("a", Over(Tally(), Frame("ROWS", None, 2**62 + 1)))),
     # two columns of one name
     "lookup beside its own": lambda: rules.lookup(VISITS, AREAS, (), None, 1, False),
     "lookup of twins": lambda: rules.lookup(VISITS, TWICE, (), None, 1, False),
@@ -358,7 +383,11 @@ def test_steps_reach_to_their_limit(low: int, high: int) -> None:
     assert rules.gather(VISITS, (), (("a", Total(replace(STEPS, low=low, high=high))),)).rows == 1
 
 
-def over(*calls: tuple[str, Rank | Neighbour | Over]) -> Stable:
+def of_groups(feature: Feature) -> Stable:
+    return rules.gather(VISITS, (), (("a", feature),))
+
+
+def over(*calls: tuple[str, WindowCall]) -> Stable:
     return rules.window(VISITS, Window(VISITS.term, (), (), calls))
 
 
