@@ -11,13 +11,13 @@ from privql.engines.interface import Source
 from privql.finish.cells import finish_block
 from privql.finish.table import Table
 from privql.kernel.scalars import Value
-from privql.kernel.terms import Sums
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import derived, recipes_of, unanswered
+from privql.plan.program import BlockPlan
 from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
 from tests import reference
-from tests.reference.values import Tables
+from tests.reference.values import Publics, Tables
 
 SALT = b"related"
 
@@ -34,23 +34,36 @@ def public_engine(catalog: Catalog, rows: Mapping[str, Sequence[tuple[Value, ...
     return PostProcessor(frames, types)
 
 
+def groups_of(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[Value, ...]] | None:
+    """Those that any unit is in, where they have to be found."""
+    if plan.selection is None:
+        return None
+    assert plan.selection.selected is not None
+    return [group for group, _ in reference.counted(plan.selection.selected.term, tables, SALT, publics)]
+
+
 class Exactly:
-    """Each block is measured after those that its public rows are made of: they have lower numbers."""
+    """Bounds that are looked for are found as wide as they can be.
+
+    Each block is measured after those that its public rows are made of: they have lower numbers.
+    """
 
     def __init__(self, post: PostProcessor) -> None:
         self._post = post
         self.publics: dict[str, tuple[tuple[Value, ...], ...]] = {}  # what each block was handed by name
-        self.cells: list[tuple[Sums, list[list[int]]]] = []
 
     def answer(self, check: StatementCheck, tables: Tables) -> Table:
         assert check.query is not None and check.plan is not None
-        self.publics, self.cells = {}, []
+        self.publics = {}
         answers = [unanswered(plan.block) for plan in check.plan.blocks]
         for at, plan in enumerate(check.plan.blocks):
-            assert plan.measured is not None and plan.block.index == at
+            assert plan.block.index == at
             for name, rel, columns in plan.publics:
                 self.publics[name] = self._post.run(derived(check.query, rel, columns), answers).rows
-            cells = reference.run(plan.measured.term, tables, SALT, MappingProxyType(self.publics))
-            self.cells.append((plan.measured.term, cells))
-            answers[at] = finish_block(plan.block, recipes_of(plan), cells)
+            publics = MappingProxyType(self.publics)
+            found = groups_of(plan, tables, publics)
+            widest = plan.within([len(search.intervals) - 1 for search in plan.searches])
+            measured = widest.measured_over(found)
+            cells = reference.run(measured.term, tables, SALT, publics) if measured is not None else []
+            answers[at] = finish_block(plan.block, recipes_of(widest), cells, widest.groups(found))
         return self._post.run(check.query, answers)

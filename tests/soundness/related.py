@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,7 +12,7 @@ from privql.check.env import Env, Settings
 from privql.diagnostics import Source
 from privql.kernel.scalars import Value
 from privql.policy.build import build_catalog
-from privql.syntax import ast
+from privql.syntax import ast, unparse
 from tests.reference.values import Row, Tables
 
 Rows = list[tuple[Value, ...]]
@@ -22,8 +23,8 @@ PUBLIC = {"wards": WARDS, "codes": CODES}
 PUBLIC_COLUMNS = {"wards": ("ward", "floor", "open"), "codes": ("code", "label")}
 
 PRIVATE_COLUMNS = {
-    "patients": ("pid", "age", "sex", "ward", "smoker"),
-    "visits": ("vid", "pid", "ward", "minutes", "urgent"),
+    "patients": ("pid", "age", "sex", "ward", "smoker", "job"),
+    "visits": ("vid", "pid", "ward", "minutes", "urgent", "fee"),
     "tests": ("vid", "level", "kind"),
 }
 
@@ -36,10 +37,11 @@ CREATE PUBLIC TABLE wards (ward TEXT KEY, floor INT, open BOOL);
 CREATE PUBLIC TABLE codes (code INT, label TEXT);
 CREATE PRIVATE TABLE patients (
   pid TEXT UNIT person KEY, age INT BETWEEN 0 AND 3, sex TEXT IN ('a', 'b'), ward TEXT REFERENCES wards(ward),
-  smoker BOOL
+  smoker BOOL, job TEXT
 );
 CREATE PRIVATE TABLE visits (
-  vid INT KEY, pid TEXT UNIT person, ward TEXT IN ('a', 'b', 'c'), minutes INT BETWEEN -1 AND 4, urgent BOOL
+  vid INT KEY, pid TEXT UNIT person, ward TEXT IN ('a', 'b', 'c'), minutes INT BETWEEN -1 AND 4, urgent BOOL,
+  fee INT
 ){limit};
 CREATE PRIVATE TABLE tests (
   vid INT REFERENCES visits(vid), level INT BETWEEN -2 AND 2, kind TEXT IN ('a', 'b') NOT NULL
@@ -61,7 +63,8 @@ class Known:
         return tuple(sorted({row[at] for row in PUBLIC[table] if row[at] is not None}))  # type: ignore[type-var]
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None:
-        return None
+        listed = re.fullmatch(r"SELECT (\w+) FROM (\w+)", unparse(query))
+        return self.column(listed[2], listed[1]) if listed is not None else None
 
     def most_alike(self, table: str, columns: tuple[str, ...]) -> int | None:
         at = [PUBLIC_COLUMNS[table].index(column) for column in columns]
@@ -69,10 +72,11 @@ class Known:
         return max(map(alike.count, alike))
 
 
-def environment(at_most: int | None, change_one: bool) -> Env:
+def environment(at_most: int | None, change_one: bool, epsilon: int = 1) -> Env:
     catalog, found = build_catalog(Source(policy(at_most, change_one), "policy"))
     assert not [d for d in found if d.severity == "error"], [str(d) for d in found]
-    return Env(catalog, settings=Settings(epsilon=Fraction(1)), public=Known())
+    settings = Settings(epsilon=Fraction(epsilon))
+    return Env(catalog, settings=settings, public=Known(), default_delta={"person": Fraction(1, 100)})
 
 
 # ---------------------------------------------------------------- databases
@@ -84,6 +88,8 @@ HONEST: Mapping[str, tuple[Value, ...]] = {
     "smoker": (True, False, None),
     "minutes": (-1, 0, 1, 2, 4, None),
     "urgent": (True, True, False, None),
+    "job": ("cook", "king", "king", None),
+    "fee": (0, 5, 5, -3, 1000, None),
     "level": (-2, 0, 1, 2, None),
     "kind": ("a", "b"),
 }
@@ -94,6 +100,8 @@ HOSTILE: Mapping[str, tuple[Value, ...]] = {
     "smoker": (True, False, None),
     "minutes": (-1, 4, 4, 0, 1, 99, -(2**63), None),
     "urgent": (True, True, False, None),
+    "job": ("cook", "king", "", None),
+    "fee": (0, 5, -1, 70, 2**63 - 1, -(2**63), None),
     "level": (-2, 2, 0, 1, 7, -(2**63), None),
     "kind": ("a", "b", "c", None),
 }

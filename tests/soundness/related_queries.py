@@ -1,67 +1,72 @@
-"""Random SQL over related tables: joins, subqueries, features, set operations and named queries of every kind.
-
-A query is text twice: as PrivQL has it and for a plain engine. They differ in releases that are read again, alone:
-PrivQL releases all groups of listed keys, SQL those that somebody is in.
-"""
+"""Random SQL over related tables: joins, subqueries, features, windows, set operations, named queries, and all that
+may be measured of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.soundness.related_rows import PrivateRows
-from tests.soundness.related_text import TABLES, Query, Rows, Text
+from tests.soundness.related_groups import Grouping, Groups
+from tests.soundness.related_text import TABLES, Query, Rows, Text, either, read
 
 
-class Queries(PrivateRows):
+class Queries(Grouping):
     def query(self) -> Query:
         self.aliases, self.named = 0, []
-        ctes: list[tuple[str, str, str]] = []
+        ctes: list[str] = []
         for _ in range(self.pick.choice((0, 0, 1, 1, 2))):
+            made = self.release() if self.chance(0.35) else self.rows(2)
             name = f"w{len(ctes) + 1}"
-            if self.chance(0.35):
-                made, text, plain = self.release()
-            else:
-                made = self.rows(2)
-                text = plain = made.sql
-            ctes.append((name, text, plain))
+            ctes.append(f"{name} AS ({made.sql})")
             self.named.append(Rows(name, made.columns, made.public))
-        body, keys = self.measured()
-        both = [
-            (f"WITH {', '.join(f'{cte[0]} AS ({cte[at]})' for cte in ctes)} " if ctes else "") + body for at in (1, 2)
-        ]
-        return Query(both[0], both[1], keys)
+        body, groups = self.measured()
+        text = (f"WITH {', '.join(ctes)} " if ctes else "") + body
+        return Query(read(text, plain=False), read(text, plain=True), len(groups.items), groups.looking)
 
-    def measured(self) -> tuple[str, int]:
+    def measured(self) -> tuple[str, Groups]:
         text, scope = self.from_where(3)
-        keys = [self.key(scope) for _ in range(self.pick.choice((0, 0, 1, 1, 2)))]
-        aggregates = [self.aggregate(scope) for _ in range(self.pick.choice((1, 1, 2)))]
-        out = f"SELECT {', '.join([*keys, *aggregates])} {text}"
-        if keys:
-            out += f" GROUP BY {', '.join(str(at + 1) for at in range(len(keys)))}"
-        return out, len(keys)
+        groups = self.groups(scope)
+        distinct = False  # in groups that are looked for, which DISTINCT shares with nothing else
+        if groups.looking and not groups.rolled_up and not self.settled and self.chance(0.2):
+            aggregates, distinct = [self.distinct(scope)], True  # groups with a value: SQL has those without one, too
+        else:
+            aggregates = [self.aggregate(scope, groups) for _ in range(self.pick.choice((1, 1, 2)))]
+        out = f"SELECT {', '.join([*groups.items, *aggregates])} {text}{groups.by}"
+        having = [self.having(scope)] if self.chance(0.2) and not distinct else []
+        ours = f" HAVING {having[0]}" if having else ""
+        plain = " AND ".join([*having, *filter(None, [groups.only])])
+        return out + either(ours, f" HAVING {plain}" if plain else ""), groups
 
-    def aggregate(self, scope: Sequence[Text]) -> str:
+    def aggregate(self, scope: Sequence[Text], groups: Groups) -> str:
+        if not groups.looking and not groups.rolled_up and self.chance(0.15):
+            return self.distinct(scope)
         x = self.pick.choice(scope).sql
-        made = self.pick.choice(
-            (
-                "COUNT(*)",
-                "COUNT(*)",
-                f"COUNT({x})",
-                f"SUM({self.bounded(scope)})",
-                f"SUM({self.number(scope)})",
-                f"AVG({self.bounded(scope)})",
-            )
-        )
-        return made + (f" FILTER (WHERE {self.simple(scope)})" if self.chance(0.2) else "")
+        numbers = [f"SUM({self.bounded(scope)})", f"SUM({self.number(scope)})", f"AVG({self.bounded(scope)})"]
+        numbers.append(self.automatic(scope, ("SUM",) if groups.rolled_up else ("SUM", "SUM", "AVG")))
+        made = self.pick.choice(("COUNT(*)", "COUNT(*)", f"COUNT({x})", *numbers))
+        return made + self.filtered(scope)
 
-    def key(self, scope: Sequence[Text]) -> str:
-        texts = [c.sql for c in scope if c.kind in ("text", "bool")]
-        choices = [f"CASE WHEN {self.simple(scope)} THEN 'p' WHEN {self.simple(scope)} THEN 'q' END"]
-        choices += [f"({self.simple(scope)})", f"CLAMP({self.number(scope)}, 0, 2)", *texts, *texts]
-        return self.pick.choice(choices)
+    def distinct(self, scope: Sequence[Text]) -> str:
+        units = [c.sql for c in scope if c.kind == "unit"] or ["1"]
+        text, whole = self.value(scope, "text"), f"CLAMP({self.value(scope, 'int')}, -2, 2)"
+        values = (f"COUNT(DISTINCT {self.pick.choice(units)})", f"COUNT(DISTINCT {text})", f"COUNT(DISTINCT {whole})")
+        numbers = (f"SUM(DISTINCT {whole})", f"AVG(DISTINCT {whole})")
+        return self.pick.choice((*values, *numbers)) + self.filtered(scope)
 
-    def release(self) -> tuple[Rows, str, str]:
-        """An answer that is read again: its rows, and its text for both."""
+    def automatic(self, scope: Sequence[Text], functions: Sequence[str]) -> str:
+        wide = [c.sql for c in scope if c.kind == "wide"] or [self.number(scope)]
+        x = self.pick.choice((*wide, *wide, f"GREATEST({wide[0]}, 0)", self.number(scope)))
+        return f"{self.pick.choice(functions)}({x}{either(' BOUNDS AUTO', '')})"
+
+    def filtered(self, scope: Sequence[Text]) -> str:
+        return f" FILTER (WHERE {self.simple(scope)})" if self.chance(0.2) else ""
+
+    def having(self, scope: Sequence[Text]) -> str:
+        """Of an aggregate that need not be shown."""
+        x = self.pick.choice(("COUNT(*)", f"COUNT({self.pick.choice(scope).sql})", f"SUM({self.bounded(scope)})"))
+        return f"COALESCE({x}{self.filtered(scope)}, 0) {self.comparison()} {self.pick.choice((0, 1, 2))}"
+
+    def release(self) -> Rows:
+        """An answer that is read again. All groups of listed keys are released; of SQL's, those that somebody is in."""
         value = self.pick.choice(("COUNT(*)", "COUNT(*)", "COALESCE(SUM({0}), 0)"))
         table = self.pick.choice(("patients", "visits", "visits", "tests"))
         number = {"patients": "age", "visits": "minutes", "tests": "level"}[table]
@@ -69,13 +74,19 @@ class Queries(PrivateRows):
         key = "kind" if table == "tests" else "ward"  # WHERE says nothing of it: then all of its groups are released
         scope = [Text(f"{alias}.{name}", kind) for name, kind in TABLES[table] if name != key]
         where = f" WHERE {self.condition(scope, 1)}" if self.chance(0.5) else ""
+        made, source = value.format(f"{alias}.{number}"), f"FROM {table} {alias}{where}"
         if self.chance(0.25):
-            text = f"SELECT {value.format(f'{alias}.{number}')} AS n FROM {table} {alias}{where}"
-            return Rows("", (("n", "int"),), public=True), text, text
+            return Rows(f"SELECT {made} AS n {source}", (("n", "int"),), public=True)
+        if table == "patients" and self.chance(0.4):  # found groups are those that somebody is in
+            found = f"SELECT {alias}.job AS g, {made} AS n {source} GROUP BY 1"
+            return Rows(found, (("g", "name"), ("n", "int")), public=True)
         members = ("'a'", "'b'") if table == "tests" else ("'a'", "'b'", "'c'", "NULL")
-        made = value.format(f"{alias}.{number}")
-        text = f"SELECT {alias}.{key} AS g, {made} AS n FROM {table} {alias}{where} GROUP BY 1"
+        keys = ""
+        if self.chance(0.2):
+            members = ("'b'", "'a'" if self.settled else "'nowhere'")
+            keys = f" KEYS ({', '.join(members)})"
+        text = f"SELECT {alias}.{key} AS g, {made} AS n {source} GROUP BY 1"
         groups = ", ".join(f"({member})" for member in members)
         every = f"(VALUES {groups}) k(g) LEFT JOIN ({text}) i ON i.g IS NOT DISTINCT FROM k.g"
         plain = f"SELECT k.g, COALESCE(i.n, 0) AS n FROM {every}"
-        return Rows("", (("g", "text"), ("n", "int")), public=True), text, plain
+        return Rows(either(text + keys, plain), (("g", "text"), ("n", "int")), public=True)

@@ -1,14 +1,14 @@
-"""Random private rows: joins, features of units, different rows and set operations."""
+"""Random private rows: joins, features of units, windows, different rows and set operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.soundness.related_inside import Inside
-from tests.soundness.related_text import LOCATING, PUBLIC, TABLES, Rows, Text, lost
+from tests.soundness.related_text import LOCATING, PUBLIC, TABLES, UNKNOWN, Rows, Text, lost
+from tests.soundness.related_windows import Windows
 
 
-class PrivateRows(Inside):
+class PrivateRows(Windows):
     def rows(self, depth: int, wanted: Sequence[str] = ()) -> Rows:
         """A query of private rows that tells the unit; `wanted`: the kinds of its columns."""
         if depth > 0 and not wanted and self.chance(0.2):
@@ -21,14 +21,19 @@ class PrivateRows(Inside):
         shape = self.pick.choice(("plain", "plain", "distinct", "group", "group"))
         if shape == "group":
             return self.features(text, scope, unit, wanted)
-        kinds = wanted[1:] if wanted else [self.pick.choice(("int", "text", "bool", "vid")) for _ in range(2)]
+        there = sorted({c.kind for c in scope if c.kind in UNKNOWN})
+        kinds = wanted[1:] if wanted else [self.pick.choice(("int", "text", "bool", "vid", *there)) for _ in range(2)]
         items, columns = [unit.sql], [("k", unit.kind)]
         for at, kind in enumerate(kinds):
-            items.append(self.value(scope, kind))
+            ranked = kind in ("int", "text") and self.chance(0.25)
+            items.append(self.window(scope, unit, kind) if ranked else self.value(scope, kind))
             found = next((c.kind for c in scope if c.sql == items[-1]), kind)
             columns.append((f"x{at}", found if found != "vid" or kind == "vid" else kind))
         select = ", ".join(f"{item} AS {name}" for item, (name, _) in zip(items, columns, strict=True))
-        return Rows(f"SELECT {'DISTINCT ' if shape == 'distinct' else ''}{select} {text}", tuple(columns))
+        if shape == "distinct":
+            return Rows(f"SELECT DISTINCT {select} {text}", tuple(columns))
+        tail = self.first_rows(scope, unit) if not wanted and self.chance(0.2) else ""
+        return Rows(f"SELECT {select} {text}{tail}", tuple(columns))
 
     def features(self, text: str, scope: Sequence[Text], unit: Text, wanted: Sequence[str]) -> Rows:
         kinds = wanted[1:] if wanted else [self.pick.choice(("int", "int", "text", "bool")) for _ in range(2)]
@@ -40,11 +45,18 @@ class PrivateRows(Inside):
             else:
                 items.append(self.feature(scope, kind))
             columns.append((f"x{at}", kind if kind != "vid" else "lost"))
-        select = ", ".join(f"{item} AS {name}" for item, (name, _) in zip(items, columns, strict=True))
         having = ""
         if self.chance(0.3):
             having = f" HAVING {self.feature(scope, 'int')} {self.comparison()} {self.pick.choice((0, 1, 2))}"
-        return Rows(f"SELECT {select} {text} GROUP BY {', '.join(dict.fromkeys(keys))}{having}", tuple(columns))
+        keys = list(dict.fromkeys(keys))
+        if len(keys) > 1 and not wanted:
+            grouped = [Text(item, kind) for item, (_, kind) in zip(items, columns, strict=True) if "SELECT" not in item]
+            if self.chance(0.2):
+                items.append(self.window(grouped, unit, "int"))
+                columns.append(("place", "int"))
+            having += self.first_rows(grouped, unit) if self.chance(0.3) else ""
+        select = ", ".join(f"{item} AS {name}" for item, (name, _) in zip(items, columns, strict=True))
+        return Rows(f"SELECT {select} {text} GROUP BY {', '.join(keys)}{having}", tuple(columns))
 
     def feature(self, scope: Sequence[Text], kind: str) -> str:
         x = self.number(scope)
@@ -72,9 +84,19 @@ class PrivateRows(Inside):
         kinds = ["unit", *(self.pick.choice(("int", "text", "bool")) for _ in range(self.pick.choice((1, 1, 2))))]
         left = self.rows(depth - 1, kinds)
         right = self.rows(depth - 1, kinds)
+        while self.chance(0.8) and right.columns[0][1] != left.columns[0][1]:  # a name beside a number is refused
+            right = self.rows(depth - 1, kinds)
         op = self.pick.choice(("UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"))
         kind = left.columns[0][1] if left.columns[0][1] == right.columns[0][1] else "lost"
         return Rows(f"{left.sql} {op} {right.sql}", (("k", kind), *left.columns[1:]))
+
+    def anybodys(self, depth: int) -> Rows:
+        """Rows of several kinds one after the other, that tell no unit."""
+        sides = []
+        for _ in range(2):
+            text, scope = self.from_where(depth)
+            sides.append(f"SELECT {self.value(scope, 'text')} AS x0, {self.value(scope, 'int')} AS x1 {text}")
+        return Rows(" UNION ALL ".join(sides), (("x0", "text"), ("x1", "int")))
 
     def source(self, depth: int) -> tuple[str, Rows]:
         private = [rows for rows in self.named if not rows.public]
@@ -83,6 +105,9 @@ class PrivateRows(Inside):
             return found.sql, found
         if depth > 0 and self.chance(0.25):
             found = self.rows(depth - 1)
+            return f"({found.sql})", found
+        if depth > 0 and self.chance(0.06):
+            found = self.anybodys(depth - 1)
             return f"({found.sql})", found
         name = self.pick.choice(("patients", "visits", "visits", "tests", *TABLES))
         return name, Rows(name, TABLES[name])
@@ -167,7 +192,7 @@ class PrivateRows(Inside):
         name, columns = self.public()
         alias = self.alias()
         new = [Text(f"{alias}.{column}", kind) for column, kind in columns]
-        pairs = [(a, b) for a in scope for b in new if a.kind == b.kind and a.kind in ("int", "text")]
+        pairs = [(a, b) for a in scope for b in new if a.kind == b.kind and a.kind in ("int", "text", "name")]
         on = " AND ".join(f"{a.sql} = {b.sql}" for a, b in [self.pick.choice(pairs)]) if pairs else "TRUE"
         if self.chance(0.3):
             on += f" AND {self.condition([*scope, *new], 0)}"

@@ -10,8 +10,10 @@ from tests.soundness.related_text import Rows, Text
 
 
 class Values(ABC):
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, settled: bool = False) -> None:
+        """`settled`: no query has several answers, such as one that depends on which of two equal rows is first."""
         self.pick = random.Random(seed)
+        self.settled = settled
         self.aliases = 0
         self.named: list[Rows] = []  # WITH, so far
 
@@ -87,6 +89,10 @@ class Values(ABC):
                 )
             case "bool":
                 return self.pick.choice((column.sql, f"NOT {column.sql}", f"{column.sql} IS NOT TRUE"))
+            case "name":
+                return self.pick.choice((f"{column.sql} = 'king'", f"{column.sql} <> 'king'", f"{column.sql} IS NULL"))
+            case "wide":
+                return self.pick.choice((f"{column.sql} {self.comparison()} 5", f"{column.sql} IS NOT NULL"))
             case _:
                 return f"{column.sql} IS {self.pick.choice(('', 'NOT '))}NULL"
 
