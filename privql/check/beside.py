@@ -18,8 +18,10 @@ from privql.check.inside import read_inside, replaced
 from privql.check.named import private, private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
+    Around,
     Compute,
     Distinct,
+    Each,
     Gathered,
     Joined,
     PrivateScan,
@@ -43,9 +45,10 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
     leaves: list[Rel] = []
     tests: list[Scalar] = []
     _flatten(rel, leaves, tests)
-    if len(leaves) == 1:
-        return rel if condition is None else Where(rel, condition)
     tests += conjuncts(condition)
+    if len(leaves) == 1 and not _lateral(leaves[0]):
+        rest = both(tests)
+        return rel if rest is None else Where(rel, rest)
     reads = {test: read_inside(test, context) for test in tests}
     columns = [set(produced(leaf)) for leaf in leaves]
     everything = set().union(*columns)
@@ -54,6 +57,11 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
         if not private(leaf):  # a query that was taken apart is put together beside private rows alone
             own = [test for test in own if not _taken_apart(test, context)]
         tests = [test for test in tests if test not in own]
+        if isinstance(leaf, Joined) and _lateral(leaf):
+            before = produced(leaf.left).keys()
+            below = [test for test in own if reads[test] & everything <= before]
+            own = [test for test in own if test not in below]
+            leaf = replace(leaf, left=arranged(leaf.left, both(below), node, scope, context))
         above = both(own)
         leaves[at] = leaf if above is None else Where(leaf, above)
     same = _same(tests)
@@ -73,6 +81,11 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
     return made if rest is None else Where(made, rest)
 
 
+def _lateral(leaf: Rel) -> bool:
+    """Rows beside what a query makes of each: what was asked of these rows alone arranges them first."""
+    return isinstance(leaf, Joined) and isinstance(leaf.right, Each)
+
+
 def _taken_apart(test: Scalar, context: Context) -> bool:
     asked = [context.subqueries[name] for name in fields(test) & context.subqueries.keys()]
     return any(one.on or one.where is not None for one in asked)
@@ -82,6 +95,9 @@ def _flatten(rel: Rel, leaves: list[Rel], tests: list[Scalar]) -> None:
     if isinstance(rel, Joined) and rel.kind in ("INNER", "CROSS") and not rel.lateral:
         _flatten(rel.left, leaves, tests)
         _flatten(rel.right, leaves, tests)
+        tests += conjuncts(rel.on)
+    elif isinstance(rel, Joined) and rel.kind in ("INNER", "CROSS") and isinstance(rel.right, Each):
+        leaves.append(replace(rel, on=None))
         tests += conjuncts(rel.on)
     else:
         leaves.append(rel)
@@ -141,7 +157,10 @@ def outer_join(joined: Joined, node: ast.Join, scope: Scope, context: Context) -
     if (kept[0] and not left) or (kept[1] and not right):
         raise keeps_public_rows(node, left)
     ours, theirs = set(produced(joined.left)), set(produced(joined.right))
-    if left and right and not _of_one_unit(ours, theirs, _same(conjuncts(joined.on)), context):
+    for_each = isinstance(joined.right, Each)
+    if for_each and joined.kind != "LEFT":
+        raise not_yet(f"a {joined.kind} JOIN LATERAL", node.span, "write LEFT JOIN LATERAL")
+    if left and right and not for_each and not _of_one_unit(ours, theirs, _same(conjuncts(joined.on)), context):
         raise off_the_unit(ours, theirs, node, scope)
     joined = _asked_before(joined, node.span, context)
     if joined.kind == "RIGHT":
@@ -158,7 +177,7 @@ def _asked_before(joined: Joined, span: Span, context: Context) -> Joined:
         value, answer = Field(name, asked.type), context.add(replace(asked, id=context.fresh()))
         read = read_inside(value, context) & (ours | theirs)
         left = private(joined.left) and read <= ours
-        if not left and not (private(joined.right) and read <= theirs):
+        if not left and (not (private(joined.right) and read <= theirs) or isinstance(joined.right, Each)):
             raise not_yet("a query in ON about both sides of an outer join", span, "ask it in a SELECT of one side")
         side = joined.left if left else joined.right
         kept = tuple((id, Field(id, type)) for id, type in produced(side).items())
@@ -175,6 +194,8 @@ def rows_per_unit(rel: Rel, context: Context) -> int | None:
             table = context.env.catalog.table(name)
             assert table is not None
             return 1 if table.one_row_per_unit else table.at_most
+        case Around():
+            return 1  # what stands beside is counted for each of them
         case Where(input=input) | Compute(input=input) | Windowed(input=input) | Sorted(input=input):
             return rows_per_unit(input, context)
         case Joined(kind=kind, left=left, right=right, on=on) if kind != "FULL":

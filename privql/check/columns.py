@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from privql.check.relations import (
+    Around,
     Combined,
     Compute,
     Distinct,
+    Each,
     Gathered,
     Grouped,
     Joined,
@@ -36,9 +38,11 @@ def produced(rel: Rel) -> dict[str, ValueType]:
             return dict(columns)
         case Working(columns=columns) | Recursive(columns=columns):
             return dict(columns)
-        case Compute(columns=computed):
+        case Compute(columns=computed) | Around(columns=computed):
             return {id: term.type for id, term in computed}
         case Where(input=input) | Distinct(input=input) | Once(input=input) | Sorted(input=input):
+            return produced(input)
+        case Each(input=input):
             return produced(input)
         case Joined(left=left, right=right):
             return produced(left) | produced(right)

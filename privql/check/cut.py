@@ -9,6 +9,7 @@ from math import prod
 
 from privql.check.apart import blocks
 from privql.check.arguments import sort_key
+from privql.check.around import answered, first_of_each
 from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
 from privql.check.inside import around
@@ -66,8 +67,10 @@ def private_rows(
     items: list[Item],
     order: list[tuple[ast.OrderItem, Scalar]],
     context: Context,
+    row: Field | None = None,
 ) -> tuple[Rel, Columns]:
-    """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows."""
+    """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows. `row`: it
+    is answered for each row around, by its number."""
     computed, columns = [], []
     for item, name in zip(items, names(items), strict=True):
         row_function(storable(item.value), context)
@@ -90,6 +93,8 @@ def private_rows(
         if kept is not None and kept.id in context.public_columns:
             context.public_columns[attribute.id] = context.public_columns[kept.id]
         computed.append((attribute.id, item.value.term))
+    if row is not None:
+        return _for_each(node, tail, rel, computed, order, row, context), tuple(columns)
     own = tells_the_unit(columns, context)
     if node.distinct and not own:
         if tail.per_unit:
@@ -109,7 +114,30 @@ def private_rows(
     return made, tuple(columns)
 
 
-def across_units(tail: Tail, span: Span) -> PrivQLError:
+def _for_each(
+    node: ast.Select,
+    tail: Tail,
+    rel: Rel,
+    computed: list[tuple[str, Scalar]],
+    order: list[tuple[ast.OrderItem, Scalar]],
+    row: Field,
+    context: Context,
+) -> Rel:
+    if not node.distinct:
+        rel = first_of_each(rel, [sort_key(item, term) for item, term in order], tail, row, context)
+        return answered(Compute(rel, tuple(computed)), row, context)
+    made = answered(Compute(rel, tuple(computed)), row, context)
+    columns = {term: Field(id, term.type) for id, term in computed}
+    keys = []
+    for item, term in order:
+        if term not in columns:
+            raise undistinct(item)
+        keys.append(sort_key(item, columns[term]))
+    last, _ = made.columns[-1]
+    return first_of_each(Distinct(made), keys, tail, Field(last, row.type), context)
+
+
+def across_units(tail: Tail, span: Span) -> Exception:
     if tail.per_unit:
         return not_yet("LIMIT n PER UNIT with OFFSET or n = 0", span, "number the rows of each unit with ROW_NUMBER")
     return refuse(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from privql.check.columns import produced
-from privql.check.relations import Rel, Shared
+from privql.check.relations import Around, Rel, Shared
 from privql.check.typed import Context
 from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
@@ -40,7 +40,7 @@ def read_inside(term: Scalar, context: Context) -> set[str]:
 
 
 def around(rel: Rel, context: Context) -> set[str]:
-    """The columns that a query reads and does not have: those of the row around it."""
+    """The columns that a query reads and does not have: those of the row around it, unless it numbers that row."""
     read: set[str] = set()
     own: set[str] = set()
     todo: list[Any] = [rel]
@@ -55,6 +55,8 @@ def around(rel: Rel, context: Context) -> set[str]:
                 read.add(name)
             case Apply(args=args):
                 todo.extend(args)
+            case Around(columns=columns):
+                own |= {id for id, _ in columns}
             case node:
                 if isinstance(node, Rel):
                     own |= produced(node).keys()
@@ -70,7 +72,7 @@ def _read(rel: Rel, context: Context) -> set[str]:
 
 def _subquery(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
     old = context.subqueries[name]
-    new = _rewritten(old, known, context)
+    new = rewritten(old, known, context)
     if new == old:
         return name
     id = context.fresh()
@@ -82,7 +84,7 @@ def _subquery(name: str, known: Mapping[Scalar, Field], context: Context) -> str
 def _shared_anew(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
     """A named query that is correlated reads another column, and so is another query."""
     old = dict(context.shared)[name]
-    new = _rewritten(old, known, context)
+    new = rewritten(old, known, context)
     if new == old:
         return name
     anew = f"q{len(context.shared) + 1}"
@@ -90,7 +92,7 @@ def _shared_anew(name: str, known: Mapping[Scalar, Field], context: Context) -> 
     return anew
 
 
-def _rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
+def rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
     def change(record: Any) -> Any:
         match record:
             case Field() | Const() | Apply():

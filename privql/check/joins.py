@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from privql.check.around import read_around
 from privql.check.beside import arranged, one_unit, outer_join
+from privql.check.columns import produced
 from privql.check.conditions import both
 from privql.check.named import private
 from privql.check.opaque import alike, readable
@@ -13,6 +15,7 @@ from privql.check.operations import apply, not_yet
 from privql.check.relations import (
     Attribute,
     Compute,
+    Each,
     Joined,
     Label,
     Rel,
@@ -47,8 +50,11 @@ def joined(
     context: Context,
 ) -> tuple[Rel, Scope]:
     if private(left[0]) or private(right[0]):
-        if lateral:
-            raise not_yet("LATERAL beside private rows", span, "write the correlated query in the select list")
+        lateral = isinstance(right[0], Each)
+        if isinstance(right[0], Each) and not read_around(right[0]) <= produced(left[0]).keys():
+            raise not_yet(
+                "LATERAL that reads more than the rows joined with it", span, "join them before, by JOIN … ON"
+            )
         one_unit(left[0], right[0], span, context)
     taken = {fold(item.alias) for item in left[1].items if item.alias}
     for item in right[1].items:

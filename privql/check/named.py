@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from privql.check.relations import Columns, Compute, PrivateScan, Rel, Shared
+from privql.check.relations import Around, Columns, Compute, PrivateScan, Rel, Shared
 from privql.check.scope import Bound
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
@@ -20,7 +20,7 @@ def private(rel: Rel) -> bool:
     todo = [rel]
     while todo:
         at = todo.pop()
-        if isinstance(at, PrivateScan):
+        if isinstance(at, PrivateScan | Around):
             return True
         todo.extend(getattr(at, side) for side in ("input", "left", "right") if hasattr(at, side))
     return False

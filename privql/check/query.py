@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
+from privql.check.around import untouched
 from privql.check.beside import one_unit
 from privql.check.cut import across_units, no_unit, tells_the_unit
 from privql.check.expressions import storable, typed
@@ -112,6 +113,7 @@ def _ctes(node: ast.Query, context: Context, outer: Scope) -> dict[str, Bound]:
             known[fold(cte.name)] = bind(*recursion.recursive(cte, context, around), context)
             continue
         rel, columns = query(cte.query, context, around)
+        untouched(rel, cte.span, context)
         known[fold(cte.name)] = bind(rel, relabel(columns, cte.columns, cte.span, context), context)
     return known
 

@@ -162,6 +162,27 @@ class WindowCall:
 
 
 @frozen
+class Around:
+    """Inside an `Each`: the rows that are around it, as the query there knows them."""
+
+    number: str
+    columns: tuple[tuple[str, Scalar], ...]  # id here, what it is of the row around
+
+
+@frozen
+class Each:
+    """A query that is answered for each private row around it: its rows say by `row` which `number` that row has.
+
+    It stands on the right of a lateral join or in a `Subquery`; what it stands beside is numbered within each unit.
+    """
+
+    input: Rel
+    number: str
+    row: str
+    most: int | None = None  # so many rows for each
+
+
+@frozen
 class Grouped:
     """GROUP BY: the columns are the keys, then the aggregates, then GROUPING()'s bit masks.
 
@@ -259,6 +280,8 @@ Rel = (
     | Where
     | Compute
     | Joined
+    | Around
+    | Each
     | Grouped
     | Gathered
     | Windowed
@@ -279,7 +302,7 @@ class Subquery:
     """A query as a value: its one value, whether it has rows, or how `operand` compares with them by `op`.
 
     Beside private rows it reads none of their columns: `on` says what of them must equal its own, `where` what else
-    must hold of both; and where no row of it does, its one value is `default`.
+    must hold of both; and where no row of it does, its one value is `default`. What cannot be said so is an `Each`.
     """
 
     kind: SubqueryKind

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
+from privql.check.around import beside_around, by_form, by_number, grouped_by, in_sight, reads
 from privql.check.beside import arranged, rows_per_unit
 from privql.check.calls import aggregates_in
 from privql.check.conditions import conjuncts
@@ -50,30 +51,43 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     secret = private(rel)
     tied: list[Scalar] = []
     where: Scalar | None = None
-    if node.where is not None:
-        test = condition(node.where, replace(place, clause="WHERE"))
-        test, tied = untied(test, node, scope, secret, context)
-        where = row_function(test, context).term if secret else test.term
-        facts = known_from(test, place)
-        context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
-    if secret:
-        rel = arranged(rel, where, node, scope, context)
-    elif where is not None:
-        rel = Where(rel, where)
-    place = replace(place, facts=facts)
     grouped = bool(
         node.group
         or node.group_all
         or node.having is not None
         or any(aggregates_in((node.items, node.qualify, tail.order)))
     )
+    frame = context.correlations[-1] if context.correlations and context.correlations[-1].select is node else None
+    formed = frame is not None and by_form(node, tail, scope, grouped, frame)
+    if frame is not None and formed:
+        frame.inner = scope
+    test = condition(node.where, replace(place, clause="WHERE")) if node.where is not None else None
+    row: Field | None = None  # the number of the row around that this query is answered for
+    if frame is not None and by_number(formed, test, secret, grouped, frame, context):
+        rel, row = beside_around(rel, frame, context)
+        secret = True
+    if test is not None:
+        if row is None:
+            test, tied = untied(test, node, scope, secret, context)
+        where = row_function(test, context).term if secret else test.term
+        facts = known_from(test, place)
+        context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
+    if secret:
+        rel = arranged(rel, where, node, scope if row is None else in_sight(scope), context)
+    elif where is not None:
+        rel = Where(rel, where)
+    place = replace(place, facts=facts)
     collector = Collector(context, place, secret, grouped)
     sets = every_key(node, collector) if node.group_all else grouping_sets(node, collector)
     pairs = tie_groups(tied, node, scope, node.span) if grouped and tied else []
     around = [(outside, tied_key(inner, node.span, collector)) for outside, inner in pairs]
-    if around:
+    number = tied_key(row, node.span, collector) if grouped and row is not None else None
+    if number is not None and len(sets) > 1:
+        raise not_yet("GROUPING SETS in a query answered for each row", node.span, "group by the same keys")
+    if around or number is not None:
         sets = (tuple(range(len(collector.keys))),)
-    if secret and tell_the_unit(collector):
+    collector.of_nothing = number is not None and not (node.group or node.group_all)
+    if secret and (number is not None or tell_the_unit(collector)):
         collector.gathered, collector.rows_per_unit = True, rows_per_unit(rel, context)
     listed = _listed_values(where)
     for at, key in enumerate(collector.keys):
@@ -98,18 +112,22 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if tail.per_unit and not (secret and (collector.gathered or not grouped)):
         raise no_unit(node.span)
     if secret and not grouped:
-        rel = _windows(rel, tests, collector)
-        made, columns = private_rows(node, tail, rel, items, order, context)
+        rel = _windows(rel, tests, collector, row)
+        made, columns = private_rows(node, tail, rel, items, order, context, row)
         return (tie(made, [], tied, scope, node.span, context) if tied else made), columns
     if collector.gathered:
-        keys = tuple((key.id, key.value.term) for key in collector.keys)
-        split = [context.attributes[key.id] for key in collector.keys]
-        listed_keys = values_of([key for key in split if key.unit is None], context)
+        keys = tuple((one.id, one.value.term) for one in collector.keys)
+        split = [context.attributes[id] for id, _ in keys]
+        listed_keys = values_of([one for one in split if one.unit is None], context)
         rel = Gathered(rel, keys, tuple(collector.features.values()), listed_keys)
+        if frame is not None and row is not None and number is not None:
+            above_it = [item.value.term for item in items], tests.values(), [term for _, term in order]
+            read = reads((*(term for terms in above_it for term in terms), *collector.windows), context)
+            rel = grouped_by(row, rel, number, collector.of_nothing, read, frame)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
-        rel = _windows(rel, tests, collector)
-        made, columns = private_rows(node, tail, rel, items, order, context)
+        rel = _windows(rel, tests, collector, row)
+        made, columns = private_rows(node, tail, rel, items, order, context, row)
     else:
         if secret:
             rel = (
@@ -166,9 +184,13 @@ def _above(
     return _output(node, tail, _windows(rel, tests, collector), items, order, context)
 
 
-def _windows(rel: Rel, tests: Mapping[str, Scalar], collector: Collector) -> Rel:
+def _windows(rel: Rel, tests: Mapping[str, Scalar], collector: Collector, row: Field | None = None) -> Rel:
     if collector.windows:
-        rel = Windowed(rel, tuple((id, call) for call, id in collector.windows.items()))
+        within = () if row is None else (row,)
+        rel = Windowed(
+            rel,
+            tuple((id, replace(call, partition=(*call.partition, *within))) for call, id in collector.windows.items()),
+        )
     return Where(rel, tests["QUALIFY"]) if "QUALIFY" in tests else rel
 
 

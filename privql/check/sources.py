@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from privql.check.around import each, own_columns_only, seen_from_inside, untouched
 from privql.check.cut import row_function
 from privql.check.expressions import condition
 from privql.check.joins import is_lateral, joined, null_extended, settled, using
@@ -21,7 +22,7 @@ from privql.check.relations import (
 )
 from privql.check.scope import Bound, InSight, Scope, unknown_name
 from privql.check.table_functions import table_function
-from privql.check.typed import Context, Place
+from privql.check.typed import Context, Correlation, Place
 from privql.diagnostics import PrivQLError, refuse
 from privql.domains import held
 from privql.names import fold
@@ -50,14 +51,31 @@ def _relation(node: ast.Relation, context: Context, outer: Scope, left: Scope | 
         case ast.Derived():
             from privql.check.query import query
 
-            around = replace(left, parent=outer) if node.lateral and left is not None else outer
-            rel, columns = query(node.query, context, around)
+            if node.lateral and left is not None:
+                rel, columns = _lateral(node, context, replace(left, parent=outer))
+            else:
+                rel, columns = query(node.query, context, outer)
+                untouched(rel, node.span, context)
             return rel, _in_sight(node.alias or "", columns, node, context, outer)
         case ast.TableFunction():
             rel, columns = table_function(node, context, outer)
             return rel, _in_sight(node.alias or node.name, columns, node, context, outer)
         case ast.Join():
             return _joined(node, context, outer, left)
+
+
+def _lateral(node: ast.Derived, context: Context, around: Scope) -> tuple[Rel, Columns]:
+    from privql.check.query import query
+
+    frame = Correlation(node.query.body, lateral=True)
+    around = seen_from_inside(around, frame, context)
+    if not frame.seen:
+        return query(node.query, context, around)
+    context.correlations.append(frame)
+    rel, columns = query(node.query, context, around)
+    untouched(rel, node.span, context)
+    context.correlations.pop()
+    return (rel if frame.row is None else each(rel, frame, context)), columns
 
 
 def _in_sight(
@@ -185,6 +203,8 @@ def _joined(node: ast.Join, context: Context, outer: Scope, before: Scope | None
     if node.on is not None:
         on = condition(node.on, Place(context, scope, clause="ON"))
         assert isinstance(rel, Joined)
+        if node.kind not in ("INNER", "CROSS"):
+            own_columns_only(on, context)
         rel = replace(rel, on=row_function(on, context).term if private(rel) else on.term)
     null_extended(node.kind, left[1], right[1], context)
     return settled(rel, node, scope, context), scope

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from privql.check.around import beside_private, each, names_outside, seen_from_inside, seen_from_outside
 from privql.check.conditions import both, conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
 from privql.check.opaque import alike
 from privql.check.operations import apply, not_yet
-from privql.check.relations import Attribute, Compute, Label, Rel, Subquery, SubqueryKind, Where
+from privql.check.relations import Attribute, Compute, Each, Label, Rel, Subquery, SubqueryKind, Where
 from privql.check.repairs import not_this_units
 from privql.check.scope import Scope
 from privql.check.typed import Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.functions.scalar import evaluate_term
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, fields
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, fields
 from privql.syntax import ast, unparse
 
 
@@ -39,9 +40,17 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
 
     context = place.context
-    context.correlations.append(Correlation(query.body))
-    rel, columns = checked(query, context, place.scope)
-    tied = context.correlations.pop()
+    above = place.collector
+    tied = Correlation(query.body, released=above is not None and above.grouped and above.label is not Label.PRIVATE)
+    around = place.scope if tied.released else seen_from_inside(place.scope, tied, context)
+    context.correlations.append(tied)
+    rel, columns = checked(query, context, around)
+    context.correlations.pop()
+    if tied.row is not None:
+        rel = each(rel, tied, context)
+        tied = replace(tied, on=[(Field(rel.number, INT), Field(rel.row, INT))])
+    else:
+        rel, tied = seen_from_outside(rel, tied, context), _outside(tied, context)
     if kind != "exists" and len(columns) != 1:
         raise refuse(
             "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
@@ -51,7 +60,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
-    if private(rel) and not _of_this_unit(kind, operand, column, tied, context):
+    if private(rel) and not isinstance(rel, Each) and not _of_this_unit(kind, operand, column, tied, context):
         raise not_this_units(query, place.scope, span, kind == "exists", context)
     if kind == "exists":
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
@@ -64,7 +73,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None and operand is not None
         operand = _compared(operand, column, span)
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
-    if not any(column.label is Label.PRIVATE for item in place.scope.items for column in item.columns):
+    if tied.released or not beside_private(place.scope, context):
         rel, tied = _tied_again(rel, tied), Correlation(None)
     id = context.fresh()
     context.subqueries[id] = Subquery(
@@ -80,6 +89,15 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
     context.add(Attribute(id, kind, result, domain, label, span=span))
     return Typed(Field(id, result), domain, span)
+
+
+def _outside(tied: Correlation, context: Context) -> Correlation:
+    known = names_outside(tied)
+    return replace(
+        tied,
+        on=[(replaced(outside, known, context), inner) for outside, inner in tied.on],
+        where=[replaced(part, known, context) for part in tied.where],
+    )
 
 
 def _tied_again(rel: Rel, tied: Correlation) -> Rel:
@@ -128,7 +146,7 @@ def untied(
     outside = outer_ids(scope) - own
     parts = conjuncts(condition.term)
     around = {part: read_inside(part, context) & outside for part in parts}
-    tied = [part for part in parts if around[part] and (secret or _of_private_rows(around[part], scope))]
+    tied = [part for part in parts if around[part] and (secret or _of_private_rows(around[part], scope, context))]
     if not tied:
         return condition, []
     if not context.correlations or context.correlations[-1].select is not select:
@@ -139,7 +157,9 @@ def untied(
     return replace(condition, term=both(rest) or Const(True, BOOL)), tied
 
 
-def _of_private_rows(ids: set[str], scope: Scope) -> bool:
+def _of_private_rows(ids: set[str], scope: Scope, context: Context) -> bool:
+    if context.correlations and (context.correlations[-1].seen or context.correlations[-1].released):
+        return bool(ids & context.correlations[-1].private)
     around = scope.parent
     while around is not None:
         columns = around.every_column()

@@ -56,6 +56,14 @@ class Correlation:
     on: list[tuple[Scalar, Scalar]] = field(default_factory=list)  # outside, inside
     where: list[Scalar] = field(default_factory=list)
     default: Scalar | None = None
+    seen: dict[str, Field] = field(default_factory=dict)  # the columns around by the names they have inside
+    private: set[str] = field(default_factory=set)  # those of rows that are, or will be, private
+    number: str = ""  # of the rows around, if the query is answered for each of them
+    row: str | None = None  # its column that says for which
+    most: int | None = None  # rows for each
+    lateral: bool = False
+    inner: Scope | None = None  # its FROM, if the rows around will be in it
+    released: bool = False  # the rows around are groups that anybody may know
 
 
 @dataclass

@@ -10,12 +10,14 @@ from privql.check.env import Env
 from privql.check.named import private
 from privql.check.relations import (
     Aggregate,
+    Around,
     Attribute,
     Block,
     CheckedQuery,
     Combined,
     Compute,
     Distinct,
+    Each,
     Gathered,
     Joined,
     Once,
@@ -128,6 +130,10 @@ class Tree:
                 yield Step(f"{op.lower()}{' all' if all else ''}", "", "", depth)
                 yield from self._steps(right, depth + 1)
                 yield Step("together", self._counted(rel), "", depth)
+            case Around():
+                yield Step("the rows around", self._counted(rel), "", depth)
+            case Each(input=input):
+                yield from self._steps(input, depth)
             case Sorted(input=input, limit=limit):
                 yield from self._steps(input, depth)
                 yield Step(f"the first {limit} of each {self._block.unit.name}", self._counted(rel), "", depth)

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
+from privql.check.around import read_around
 from privql.check.columns import produced
 from privql.check.conditions import both, conjuncts, equated
 from privql.check.env import Env
 from privql.check.named import private
 from privql.check.relations import (
+    Around,
     Block,
     CheckedQuery,
     Combined,
     Compute,
     Distinct,
+    Each,
     Gathered,
     Joined,
     Members,
@@ -32,8 +35,8 @@ from privql.check.relations import (
 from privql.diagnostics import refuse
 from privql.kernel import rules
 from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Combine, Join, Mark, Order, Public
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.terms import Combine, Join, Mark, Order, Public, Rank, Window
 from privql.plan.declared import scanned
 from privql.plan.fanout import FOUND, MOST_MADE, MOST_MET, UNDECLARED, most_alike, sides
 from privql.plan.features import gathered
@@ -60,6 +63,7 @@ class Related:
         self._names = 0
         self.met = 1  # public rows that one private row can meet
         self.meetings: list[tuple[int | None, int | None]] = []  # of a unit's rows on either side, in order
+        self._numbered: dict[str, Stable] = {}  # the rows around a query that is answered for each
         self._types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
         self.publics: list[PublicRows] = []
         self.rows: dict[int, int | None] = {}  # per unit, in each relation of the tree
@@ -85,6 +89,11 @@ class Related:
                 return rules.compute(below, kept)
             case Joined():
                 return self._joined(rel, needed)
+            case Around(number=number, columns=columns):
+                known = tuple((id, value) for id, value in columns if id in needed)
+                return rules.compute(self._numbered[number], known)
+            case Each(input=input):
+                return self.relation(input, needed)
             case Gathered(input=input, keys=keys, features=features, listed=listed):
                 wanted = tuple(one for one in features if one.id in needed)
                 read = [term for one in wanted for term in one.reads]
@@ -122,6 +131,8 @@ class Related:
             read.add(name)
             one = self._subqueries.get(name)
             if one is not None:
+                if isinstance(one.rel, Each):
+                    todo |= read_around(one.rel) - read
                 terms = [one.operand, one.where, *(outside for outside, _ in one.on)]
                 around = {name for term in terms if term is not None for name in fields(term)}
                 todo |= around - produced(one.rel).keys() - read
@@ -152,6 +163,12 @@ class Related:
         tests = conjuncts(rel.on)
         pairs, rest = _pairs(tests, ours, theirs)
         read = needed | {name for test in tests for name in fields(test)}
+        if isinstance(rel.right, Each):
+            left = self._number(self.relation(rel.left, (read | read_around(rel.right)).intersection(ours)), rel.right)
+            right = self.relation(rel.right, read.intersection(theirs) | {rel.right.row})
+            pairs = ((Field(rel.right.number, INT), Field(rel.right.row, INT)), *pairs)
+            each: Literal["INNER", "LEFT"] = "LEFT" if rel.kind == "LEFT" else "INNER"
+            return _beside_each(each, left, right, pairs, both(rest), rel.right.most)
         if private(rel.left) and private(rel.right):
             left = self.relation(rel.left, read.intersection(ours))
             right = self.relation(rel.right, read.intersection(theirs))
@@ -167,6 +184,13 @@ class Related:
             )
         below = self.relation(rel.left, read.intersection(ours))
         return self._looked_up(below, rel.right, read, pairs, rest, rel.kind == "LEFT")
+
+    def _number(self, below: Stable, each: Each) -> Stable:
+        """Rows with a number within their unit: what a query makes of each is found by it."""
+        numbers = Window(below.term, (), (), ((each.number, Rank("ROW_NUMBER")),))
+        self._types[each.number] = INT
+        self._numbered[each.number] = rules.window(below, numbers)
+        return self._numbered[each.number]
 
     def _looked_up(
         self,
@@ -261,6 +285,8 @@ class Related:
         return below
 
     def _answered(self, below: Stable, name: str, asked: Subquery) -> Stable:
+        if isinstance(asked.rel, Each):
+            below = self._number(below, asked.rel)
         if asked.kind == "scalar":
             return self._valued(below, name, asked)
         if asked.kind == "exists":
@@ -288,8 +314,12 @@ class Related:
         read = frozenset({asked.column, *(id for _, inner in asked.on for id in fields(inner))})
         before = below.columns
         if private(asked.rel):
-            below, right = self._meeting(below, self.relation(asked.rel, read), asked.on)
-            below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
+            right = self.relation(asked.rel, read)
+            if isinstance(asked.rel, Each):
+                below = _beside_each("LEFT", below, right, asked.on, asked.where, asked.rel.most)
+            else:
+                below, right = self._meeting(below, right, asked.on)
+                below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
         else:
             public, on = self._public(asked.rel, read, asked.on)
             below = rules.lookup(below, public, on, asked.where, 1, True)
@@ -327,6 +357,24 @@ class Related:
 
 def _cut(side: Stable, most: int) -> Stable:
     return side if side.rows is not None and side.rows <= most else rules.keep_rows(side, most)
+
+
+def _beside_each(
+    kind: Literal["INNER", "LEFT"],
+    around: Stable,
+    answers: Stable,
+    on: tuple[tuple[Scalar, Scalar], ...],
+    where: Scalar | None,
+    most: int | None,
+) -> Stable:
+    """Rows beside what a query makes of each. An answer meets the one row that has its number, and there may be so many
+    for each: that none is beyond this needs an operation to be proved."""
+    made = rules.join(around, answers, Join(kind, around.term, answers.term, on, where))
+    if around.rows is None:
+        return made
+    known = [answers.rows + (around.rows if kind == "LEFT" else 0)] if answers.rows is not None else []
+    known += [around.rows * max(most, 1)] if most is not None else []
+    return _cut(made, min(known)) if known else made
 
 
 def _fields(term: Scalar) -> list[Field]:

@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from privql.check.relations import (
+    Around,
     CheckedQuery,
     Combined,
     Compute,
     Distinct,
+    Each,
     Gathered,
     Grouped,
     Joined,
@@ -194,7 +196,7 @@ class _Emitter:
                     return repeated
             case Sorted():
                 return self._sorted(rel, ordered)
-            case PrivateScan() | Gathered() | Once():
+            case PrivateScan() | Gathered() | Once() | Around() | Each():
                 raise AssertionError("private rows never come here")
             case _:
                 assert_never(rel)

@@ -12,3 +12,58 @@
 0|SELECT COUNT(*) FROM patients AS t1 LEFT JOIN wards AS t2 ON t1.ward = t2.ward AND EXISTS (SELECT 1 FROM visits AS t3 WHERE t3.pid = t1.pid AND t3.urgent) WHERE t2.ward IS NULL
 0|SELECT COUNT(*) FROM patients AS t1 FULL JOIN visits AS t2 ON t1.pid = t2.pid AND t1.age IN (SELECT t3.minutes FROM visits AS t3 WHERE t3.pid = t1.pid)
 0|WITH w1 AS (SELECT COUNT(*) AS n FROM tests t1) SELECT COUNT(t2.minutes) FROM visits AS t2 WHERE ((t2.minutes >= ANY (SELECT (SELECT COUNT(*) + 1 FROM codes AS t4 WHERE t4.code = t3.n) FROM w1 AS t3) OR (t2.vid IS NOT NULL AND t2.minutes BETWEEN 0 AND 1)))
+0|SELECT COUNT(*) FROM patients AS t0 WHERE (sex, smoker) IN (('a', TRUE), ('b', FALSE))
+0|SELECT COUNT(*) FROM patients AS t0 WHERE (sex, age) NOT IN (('a', 1), ('b', 2)) AND sex IS NOT NULL AND age IS NOT NULL
+0|SELECT COUNT(*) FROM patients AS t0 WHERE ((age, 'b') > (1, sex) OR (age, sex) <= (0, 'a')) AND sex IS NOT NULL AND age IS NOT NULL
+0|SELECT COUNT(*) FROM visits AS t0 WHERE (ward, minutes) IN (SELECT t1.ward, t1.floor FROM wards AS t1)
+0|SELECT COUNT(*) FROM visits AS t0 WHERE ((t0.minutes, t0.ward) NOT IN (SELECT t1.code, t1.label FROM codes AS t1)) IS NULL
+0|SELECT COUNT(*) FROM patients AS t0 WHERE (t0.pid, t0.ward) NOT IN (SELECT pid, ward FROM visits)
+0|SELECT COUNT(*) FROM patients p WHERE 1 < (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age)
+0|SELECT COUNT(*) FROM patients p WHERE 0 = (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age)
+0|SELECT COUNT(*) FROM visits p WHERE 1 <= (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > p.minutes)
+0|SELECT COUNT(*) FROM visits p WHERE p.minutes < (SELECT COUNT(*) FROM codes c WHERE c.code > p.minutes)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age QUALIFY ROW_NUMBER() OVER (PARTITION BY v.pid ORDER BY v.minutes) = 2)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v JOIN tests t ON t.vid = v.vid AND v.pid = p.pid)
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT COUNT(*) AS n, MAX(v.minutes) AS m FROM visits v WHERE v.pid = p.pid) x WHERE x.n > 1 OR x.m IS NULL
+0|SELECT COUNT(*) FROM patients p CROSS JOIN LATERAL (SELECT v.minutes FROM visits v WHERE v.pid = p.pid ORDER BY v.minutes DESC NULLS LAST LIMIT 1) x WHERE x.minutes > 1
+0|SELECT COUNT(x.minutes) FROM patients p LEFT JOIN LATERAL (SELECT v.minutes FROM visits v WHERE v.pid = p.pid ORDER BY v.minutes DESC NULLS LAST, v.vid LIMIT 2 OFFSET 1) x ON x.minutes > 1
+0|SELECT COUNT(*) FROM patients p LEFT JOIN LATERAL (SELECT v.minutes FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age ORDER BY v.minutes DESC NULLS LAST LIMIT 1) x ON TRUE WHERE x.minutes IS NULL
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT p.age * 2 AS d) x WHERE x.d > 2
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT c.label FROM codes c WHERE c.code > p.age) x WHERE x.label = 'a'
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT DISTINCT c.label FROM codes c WHERE c.code >= p.age) x
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT c.label, COUNT(*) AS n FROM codes c WHERE c.code <= p.age GROUP BY c.label) x WHERE x.n > 1
+0|SELECT COUNT(*) FROM patients p, visits w, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid AND v.minutes > w.minutes) x WHERE w.pid = p.pid AND x.n > 0 AND p.age > 0
+0|SELECT COUNT(*) FROM patients p JOIN LATERAL (SELECT w.floor AS f FROM wards w WHERE w.ward = p.ward) x ON x.f > 0
+0|SELECT COUNT(*) FROM patients p WHERE p.age IN (SELECT DISTINCT v.minutes FROM visits v WHERE v.pid = p.pid)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND EXISTS (SELECT 1 FROM tests t WHERE t.vid = v.vid AND t.level > p.age))
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = p.ward AND EXISTS (SELECT 1 FROM codes c WHERE c.code = w.floor AND c.code < p.age))
+0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes >= (SELECT AVG(x.minutes) FROM visits x WHERE x.pid = p.pid))
+0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT MAX(v.minutes) + p.age FROM visits v WHERE v.pid = p.pid)
+0|SELECT COUNT(*) FROM patients p WHERE 2 = (SELECT v.minutes FROM visits v WHERE v.pid = p.pid ORDER BY v.vid LIMIT 1)
+0|SELECT COUNT(*) FROM patients p WHERE p.age > ALL (SELECT v.minutes + p.age FROM visits v WHERE v.pid = p.pid AND v.minutes < 1)
+1|SELECT x.n, COUNT(*) FROM patients p, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age) x GROUP BY x.n HAVING x.n BETWEEN 0 AND 1
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid HAVING COUNT(*) > p.age) x
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT v.minutes, v.vid FROM visits v WHERE v.pid = p.pid) x, LATERAL (SELECT COUNT(*) AS k FROM tests t WHERE t.vid = x.vid AND t.level < p.age) y WHERE y.k = 0
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT y.k FROM visits v, LATERAL (SELECT COUNT(*) AS k FROM tests t WHERE t.vid = v.vid) y WHERE v.pid = p.pid) z WHERE z.k > 0
+1|SELECT ward, COUNT(*), (SELECT COUNT(*) FROM codes c WHERE c.label = t.ward) AS n FROM visits t GROUP BY ward HAVING COUNT(*) > 0
+1|SELECT ward, COUNT(*), (SELECT COUNT(*) FROM codes c WHERE c.label >= t.ward) AS n FROM visits t GROUP BY ward HAVING COUNT(*) > 0
+1|SELECT ward, COUNT(*), (SELECT MAX(c.floor) FROM wards c WHERE c.ward = t.ward) AS n FROM visits t GROUP BY ward HAVING COUNT(*) > 0
+0|SELECT COUNT(*) FROM patients p WHERE p.age IN (SELECT w.floor FROM wards w WHERE w.floor = p.age OR w.ward = p.ward)
+0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT SUM(c.code) FROM wards w JOIN codes c ON c.label = p.ward AND c.label = w.ward)
+0|SELECT COUNT(*) FROM patients p JOIN wards w ON w.ward = p.ward WHERE w.floor < (SELECT COUNT(*) FROM codes c WHERE c.code <= w.floor)
+0|SELECT COUNT(*) FROM patients p WHERE 1 < (SELECT COUNT(DISTINCT v.ward) FROM visits v WHERE v.pid = p.pid AND v.minutes <> p.age)
+0|SELECT COUNT(*) FROM adults p, LATERAL (SELECT s.minutes, ROW_NUMBER() OVER (PARTITION BY s.pid ORDER BY s.minutes, s.vid) AS k FROM stays s WHERE s.pid = p.pid AND s.minutes > p.age) x WHERE x.k = 1
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT n.total FROM per_patient n WHERE n.pid = p.pid AND n.n > p.age) x WHERE x.total > 0
+0|SELECT COUNT(*) FROM visits p LEFT JOIN LATERAL (SELECT v.vid FROM visits v WHERE v.pid = p.pid AND v.vid > p.vid) x ON x.vid > 2 WHERE x.vid IS NULL
+0|SELECT COUNT(*) FROM patients p JOIN visits v USING (pid) CROSS JOIN LATERAL (SELECT MAX(t.level) AS m FROM tests t WHERE t.vid = v.vid) x WHERE x.m >= age
+0|SELECT COUNT(*) FROM (SELECT p.pid, x.n FROM patients p, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid AND v.minutes < p.age) x) y JOIN visits z ON z.pid = y.pid AND z.minutes = y.n
+0|WITH y AS (SELECT p.pid, x.n FROM patients p, LATERAL (SELECT COUNT(*) AS n FROM visits v WHERE v.pid = p.pid AND v.minutes < p.age) x) SELECT COUNT(*) FROM y a JOIN y b ON a.pid = b.pid WHERE a.n = b.n
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT w.floor FROM wards w WHERE w.ward = p.ward AND w.floor > (SELECT COUNT(*) FROM codes c WHERE c.code = w.floor)) x
+0|SELECT COUNT(*) FROM patients p, LATERAL (SELECT (SELECT COUNT(*) FROM codes c WHERE c.code < w.floor) AS k FROM wards w WHERE w.ward = p.ward) x WHERE x.k > 1
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age LIMIT 1)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND v.minutes > p.age ORDER BY v.vid)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid GROUP BY v.ward HAVING COUNT(*) > p.age)
+0|SELECT COUNT(*) FROM patients p WHERE p.sex || 'x' = (SELECT p.sex || 'x')
+0|SELECT COUNT(*) FROM patients p WHERE 1 = (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND (v.minutes = p.age OR v.ward = p.ward) AND v.vid IN (SELECT t.vid FROM tests t WHERE t.level <= p.age))
+0|SELECT COUNT(*) FROM patients p WHERE 1 <= (SELECT COUNT(*) FROM visits v, tests t WHERE v.pid = p.pid AND t.vid = v.vid AND t.level < p.age AND v.minutes > t.level)
+0|SELECT COUNT(*) FROM visits v, LATERAL (SELECT p.age FROM patients p WHERE p.pid = v.pid) x, LATERAL (SELECT x.age + v.minutes AS s) y WHERE y.s > 2
