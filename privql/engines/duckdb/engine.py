@@ -146,6 +146,7 @@ class DuckDBEngine:
             given = statement.arrays if isinstance(statement, Statement) else {}
             publics = {public.name: NoRows(public.columns) for public in statement.publics}
             with self._beside(given, statement.publics, publics):
+                self._consult_statistics(term, statement)  # of tables without rows they say nothing
                 planned(self._connection, statement.sql)
 
     def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:

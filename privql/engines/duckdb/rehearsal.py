@@ -2,8 +2,9 @@
 
 They have the columns and types of the sources, and nothing else of them - no row, no statistics, no number of rows.
 So whether it succeeds follows from the query and from the schemas, and a refusal tells nothing, although it is free.
-(With the sources themselves, what an optimizer makes of their statistics would be part of it.) A failure that only the
-rows bring about comes after the charge, as ever.
+(With the sources themselves, what an optimizer makes of their statistics would be part of it.) It is the plan that will
+run: where relations meet, only optimizers are on that look at nothing but the statement (`session.OPTIMIZERS`). A
+failure that only the rows bring about comes after the charge, as ever.
 """
 
 from __future__ import annotations
