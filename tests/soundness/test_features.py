@@ -20,7 +20,7 @@ from tests import reference
 from tests.reference.values import Tables
 from tests.soundness.plain import Plain
 from tests.soundness.related import HONEST, PUBLIC, Database, environment, honest, policy, together
-from tests.soundness.test_related import SALT
+from tests.soundness.related_neighbours import SALT
 from tests.soundness.test_related_engine import frames
 
 MANY = 1_000_000
