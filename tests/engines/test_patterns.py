@@ -51,9 +51,14 @@ def _terms(text: str, random: Random) -> list[Apply]:
         ("regexp_like", (text, flags)),
         ("regexp_extract", (text, group)),
         ("regexp_replace", (text, new, every + flags)),
+        ("regexp_part", (text,)),
+        ("regexp_instr", (text,)),
     ]
+    if not may_be_empty(read.part):
+        made.append(("regexp_count", (text,)))
+    types = {"regexp_like": BOOL, "regexp_instr": INT, "regexp_count": INT}
     return [
-        Apply(op, (x, *(Const(v, INT if isinstance(v, int) else TEXT) for v in given)), BOOL if "like" in op else TEXT)
+        Apply(op, (x, *(Const(v, INT if isinstance(v, int) else TEXT) for v in given)), types.get(op, TEXT))
         for op, given in made
     ]
 
@@ -61,7 +66,7 @@ def _terms(text: str, random: Random) -> list[Apply]:
 def _wanted(text: str, term: Apply, value: str) -> Value:
     """As Python's own engine finds it."""
     given = [arg.value for arg in term.args if isinstance(arg, Const)]
-    flags = str(given[-1]) if term.op != "regexp_extract" else ""
+    flags = str(given[-1]) if term.op in ("regexp_like", "regexp_replace") else ""
     search = _python(text, "i" in flags)
     found = search.search(value)
     match term.op:
@@ -71,6 +76,12 @@ def _wanted(text: str, term: Apply, value: str) -> Value:
             group = given[1]
             assert isinstance(group, int)
             return None if found is None else found[group] or ""
+        case "regexp_part":
+            return None if found is None else found[min(search.groups, 1)] or ""
+        case "regexp_instr":
+            return 0 if found is None else found.start() + 1
+        case "regexp_count":
+            return sum(1 for _ in search.finditer(value))
         case _:
             new = str(given[1]).replace(r"\&", r"\0").replace(r"\0", r"\g<0>")
             return search.sub(new, value, count=0 if "g" in flags else 1)
@@ -105,6 +116,39 @@ def test_three_searches_agree() -> None:
                         assert ours == _wanted(text, term, value), (term.op, given, ours)
                     matched += got is True
     assert matched > 1000
+
+
+_SIMILAR = [("%", ".*"), ("_", "."), (".", r"\."), ("^", r"\^"), ("$", r"\$"), ("#%", "%"), ("#_", "_"), ("##", "#"),
+            ("#a", "a"), ("#.", r"\."), ("\\", r"\\"), ("a", "a"), ("é", "é"), ("[ab]", "[ab]"), ("[^a#]]", r"[^a\]]"),
+            ("[.%_]", "[.%_]"), (r"[\]", r"[\\]"), ("[[:digit:]a]", "[0-9a]")]  # fmt: skip
+
+
+def _random_similar(random: Random, depth: int = 3) -> tuple[str, str]:
+    """A pattern of SIMILAR TO, and what Python calls it."""
+    choice = random.random()
+    if depth == 0 or choice < 0.3:
+        return random.choice(_SIMILAR)
+    (ours, theirs), (other, others) = (_random_similar(random, depth - 1) for _ in range(2))
+    if choice < 0.65:
+        return ours + other, theirs + others
+    if choice < 0.8:
+        return f"({ours}|{other})", f"(?:{theirs}|{others})"
+    count = random.choice(("*", "+", "?", "{2}", "{1,2}"))
+    return f"({ours}){count}", f"(?:{theirs}){count}"
+
+
+def test_similar_to_takes_the_whole_text() -> None:
+    random = Random(12)
+    texts = ["".join(random.choice("aéb%_.^$#\\]1") for _ in range(random.randint(0, 4))) for _ in range(60)]
+    true = 0
+    for _ in range(500):
+        ours, theirs = _random_similar(random)
+        wanted = re.compile(theirs, re.DOTALL)
+        found = [evaluate("similar", (TEXT, TEXT, TEXT), BOOL, (text, ours, "#")) for text in texts]
+        if None not in found:  # a repetition of what may be empty is no pattern here
+            assert found == [wanted.fullmatch(text) is not None for text in texts], ours
+            true += sum(map(bool, found))
+    assert true > 1500
 
 
 @pytest.mark.parametrize(
