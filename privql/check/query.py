@@ -14,7 +14,7 @@ from privql.check.expressions import storable, typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
 from privql.check.opaque import alike
-from privql.check.operations import agree, coerce, not_yet
+from privql.check.operations import agree, coerce
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
@@ -31,11 +31,11 @@ from privql.check.scope import Bound, InSight, Scope
 from privql.check.select import select
 from privql.check.tail import Tail
 from privql.check.typed import Context, Place, Typed
-from privql.diagnostics import Diagnostic, Span, refuse
+from privql.diagnostics import Diagnostic, Fix, Span, refuse
 from privql.functions.scalar import resolve
 from privql.kernel.scalars import NULL, Const, Field, ValueType
 from privql.names import fold
-from privql.syntax import ast
+from privql.syntax import ast, unparse
 
 
 def checked(node: ast.Query, context: Context) -> CheckedQuery:
@@ -69,11 +69,7 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     if clause is not None:
         paid = context.payers.pop()
         if clause.rows is not None and private(rel):
-            raise not_yet(
-                "AT MOST in a query whose rows stay private",
-                clause.span,
-                "write it at the end of the query that aggregates",
-            )
+            raise _kept_private(node, clause, clause.rows)
         if not paid:
             context.notes.append(
                 Diagnostic(
@@ -90,6 +86,19 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
         else:
             context.clauses.append((clause, tuple(paid)))
     return rel, columns
+
+
+def _kept_private(node: ast.Query, clause: ast.Privacy, rows: ast.Expr) -> Exception:
+    limit = f"LIMIT {unparse(rows)} PER UNIT"
+    alone = replace(clause, rows=None, per_unit=None) == ast.Privacy()
+    return refuse(
+        "PQL0408",
+        "AT MOST in a query whose rows stay private cannot be used yet",
+        clause.span,
+        why="it says how many rows are measured, and here none are",
+        help=f"write `{limit}`, or AT MOST at the end of the query that aggregates",
+        fixes=(Fix(clause.span, limit),) if alone and node.limit is None and node.offset is None else (),
+    )
 
 
 def _private_output(node: ast.Query) -> Exception:
