@@ -86,6 +86,12 @@ SAME = [
 ]
 
 PER_GROUP = [
+    (  # rows of persons are no list of groups: the join keeps what it keeps
+        f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) COUNT(age), COUNT(*) FROM patients"
+        " RIGHT JOIN (SELECT DISTINCT patient_id FROM visits) AS v USING (patient_id)",
+        "SELECT COUNT(age), COUNT(*) FROM patients RIGHT JOIN (SELECT DISTINCT patient_id FROM visits) AS v"
+        " USING (patient_id) SPEND EPSILON 1",
+    ),
     (
         f"{FORM} (epsilon = 1, max_groups_contributed = 2, privacy_unit_column = patient_id) ward,"
         " SUM(minutes, contribution_bounds_per_group => (0, 300)) AS m FROM visits GROUP BY ward ORDER BY m",
