@@ -12,6 +12,15 @@ SPELLED = {
     "dateadd": "`d + 7`, or `d + INTERVAL '1' MONTH`",
     "decode": "`CASE WHEN … THEN … ELSE … END`",
     "len": "`LENGTH(x)`",
+    # PostgreSQL's, where there is no list, no JSON and no INTERVAL of a row
+    "regexp_match": "`SUBSTRING(x FROM 'pattern')`",
+    "regexp_split_to_array": "`SPLIT_PART(x, ',', 1)`",
+    "string_to_array": "`SPLIT_PART(x, ',', 1)`",
+    **dict.fromkeys(("json_extract", "json_query", "json_extract_path_text"), "`x -> 'a' ->> 'b'`"),
+    "jsonb_array_length": "`JSON_ARRAY_LENGTH(x)`",
+    "jsonb_typeof": "`JSON_TYPEOF(x)`",
+    "make_interval": "`INTERVAL '1 year 2 months'`",
+    "to_number": "`CAST(REPLACE(x, ',', '') AS DECIMAL(12, 2))`",
     # GoogleSQL's
     **{f"anon_{name}": f"`{name.upper()}(x)` {_SPEND}" for name in ("count", "sum", "avg")},
     **dict.fromkeys(
