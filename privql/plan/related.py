@@ -372,7 +372,7 @@ def _beside_each(
     made = rules.join(around, answers, Join(kind, around.term, answers.term, on, where))
     if around.rows is None:
         return made
-    known = [answers.rows + (around.rows if kind == "LEFT" else 0)] if answers.rows is not None else []
+    known = [answers.rows + (around.rows - 1 if kind == "LEFT" else 0)] if answers.rows is not None else []
     known += [around.rows * max(most, 1)] if most is not None else []
     return _cut(made, min(known)) if known else made
 
