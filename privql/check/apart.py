@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check.conditions import both
-from privql.check.operations import not_yet
 from privql.check.relations import (
     Aggregate,
     Attribute,
@@ -40,18 +39,23 @@ def blocks(
     span: Span,
     context: Context,
 ) -> Rel:
-    """The groups of all aggregates: those of plain ones, and beside them those of each with DISTINCT."""
+    """The groups of all aggregates: those of plain ones, and beside them those of each with DISTINCT. Groups that
+    nobody listed are found once."""
     plain = tuple(one for one in aggregates if not one.distinct)
     distinct = [one for one in aggregates if one.distinct]
-    if len(distinct) + bool(plain) > 1 and any(key.members is None for key in keys):
-        raise not_yet("DISTINCT beside other aggregates in groups that are not listed", span, "list them with KEYS")
-    made = _measured(rel, tables, unit, keys, plain, span, context) if plain else None
+    looked = any(key.members is None for key in keys)
+    if len(distinct) == 1 and not plain:
+        return _apart(rel, tables, unit, keys, distinct[0], None, span, context)
+    made: Rel | None = None
+    first = len(context.blocks) if looked else None  # finds the groups of all
+    if plain or looked:
+        made = _measured(rel, tables, unit, keys, plain, None, span, context)
     for one in distinct:
         if made is None:
-            made = _apart(rel, tables, unit, keys, one, span, context)
+            made = _apart(rel, tables, unit, keys, one, None, span, context)
         else:
             again = tuple(replace(key, id=_like(key, context)) for key in keys)
-            other = _apart(rel, tables, unit, again, one, span, context)
+            other = _apart(rel, tables, unit, again, one, first, span, context)
             same = tuple(_same(ours, theirs) for ours, theirs in zip(keys, again, strict=True))
             made = Joined("INNER" if same else "CROSS", made, other, both(same))
     assert made is not None
@@ -73,6 +77,7 @@ def _apart(
     unit: Unit,
     keys: tuple[GroupingKey, ...],
     one: Aggregate,
+    groups_of: int | None,
     span: Span,
     context: Context,
 ) -> Rel:
@@ -96,7 +101,7 @@ def _apart(
         once = Once(source)
     again = tuple(replace(key, value=field) for key, (field, _) in zip(keys, columns, strict=True))
     summed = replace(one, argument=None if one.function == "count" else argument, where=None)
-    return _measured(once, tables, unit, again, (summed,), span, context)
+    return _measured(once, tables, unit, again, (summed,), groups_of, span, context)
 
 
 def _measured(
@@ -105,10 +110,11 @@ def _measured(
     unit: Unit,
     keys: tuple[GroupingKey, ...],
     aggregates: tuple[Aggregate, ...],
+    groups_of: int | None,
     span: Span,
     context: Context,
 ) -> Rel:
-    block = Block(len(context.blocks), rel, tables, unit, keys, aggregates, span)
+    block = Block(len(context.blocks), rel, tables, unit, keys, aggregates, span, groups_of)
     context.blocks.append(block)
     context.payers[-1].append(block.index)
     columns = [(key.id, key.type) for key in keys] + [(a.id, a.type) for a in aggregates]

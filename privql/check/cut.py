@@ -99,8 +99,8 @@ def private_rows(
     if node.distinct and not own:
         if tail.per_unit:
             raise no_unit(node.span)
-        listed, public = _listed(node, columns, context)
-        return _in_order(listed, tail, order, dict(zip((i.value.term for i in items), public, strict=True))), public
+        groups, public = _different(rel, node, items, columns, context)
+        return _in_order(groups, tail, order, dict(zip((i.value.term for i in items), public, strict=True))), public
     if (tail.order or tail.limit is not None or tail.offset) and not (tail.per_unit and tail.limit and not tail.offset):
         raise across_units(tail, node.span)
     made: Rel = Compute(rel, tuple(computed))
@@ -165,37 +165,31 @@ def values_of(columns: Iterable[Attribute], context: Context) -> Members:
     return tuple(out) if prod(len(values) for _, values in out) <= _LISTED else ()
 
 
-def _listed(node: ast.Select, columns: list[Attribute], context: Context) -> tuple[Rel, Columns]:
+def _different(
+    rel: Rel, node: ast.Select, items: list[Item], columns: list[Attribute], context: Context
+) -> tuple[Rel, Columns]:
+    """SELECT DISTINCT of columns that do not tell the unit: the groups that there are by them."""
+    named = zip(items, columns, strict=True)
+    keys = tuple(_members(Key(column.id, item.value, column.name), context) for item, column in named)
+    made = released(rel, node, keys, (), context)
+    label = Label.PUBLIC if isinstance(made, Rows) else Label.RELEASED
+    return made, tuple(context.add(replace(c, label=label, unit=None, locates=None)) for c in columns)
+
+
+def _listed(keys: tuple[GroupingKey, ...], span: Span, context: Context) -> Rows:
     """Which values there are would show who is there; which there may be, anybody may know."""
-    members = [context.column_domain(column.id).members(context.env.group_limit) for column in columns]
-    known = [m for m in members if m is not None]
-    if len(known) < len(columns) or prod(map(len, known)) > context.env.group_limit:
-        raise refuse(
-            "PQL0403",
-            "the different values of private rows are not known",
-            node.span,
-            why="a value that appears because one person has it would show that person",
-            help="keep the unit's column, `SELECT DISTINCT unit, …`, or GROUP BY the columns and count",
-        )
-    lists = [
-        (*found, None) if context.column_domain(column.id).nullable else found
-        for found, column in zip(known, columns, strict=True)
-    ]
-    rows = tuple(
-        tuple(Const(value, column.type) for value, column in zip(row, columns, strict=True)) for row in product(*lists)
-    )
+    lists = [[Const(value, key.type) for value in key.members or ()] for key in keys]
     context.notes.append(
         Diagnostic(
             "PQL0409",
             "this lists every value that the columns may have, and costs nothing",
-            node.span,
+            span,
             severity="note",
             why="which of them occur is not looked at",
             help="to learn how often they occur, GROUP BY them and count",
         )
     )
-    public = [context.add(replace(c, label=Label.PUBLIC, unit=None, locates=None)) for c in columns]
-    return Rows(tuple((c.id, c.type) for c in public), rows), tuple(public)
+    return Rows(tuple((key.id, key.type) for key in keys), tuple(product(*lists)))
 
 
 def _in_order(
@@ -256,8 +250,8 @@ def released(
         for term in (aggregate.argument, aggregate.where):
             if term is not None:
                 row_function(Typed(term, aggregate.domain, aggregate.span), context)
-    if not aggregates:
-        raise not_yet("groups of private rows without an aggregate", node.span, "add COUNT(*)")
+    if not aggregates and len(listed) == len(keys):
+        return _listed(keys, node.span, context)
     return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)
 
 

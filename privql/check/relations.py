@@ -360,8 +360,9 @@ class Block:
     tables: tuple[str, ...]  # the private ones that it reads
     unit: Unit
     keys: tuple[GroupingKey, ...]
-    aggregates: tuple[Aggregate, ...]
+    aggregates: tuple[Aggregate, ...]  # none: its groups are looked for
     span: Span
+    groups_of: int | None = None  # the block whose search for groups is this one's, too
 
 
 @frozen

@@ -53,7 +53,8 @@ def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
     out += laid_out([*steps, *_bounding(plan)], 2)
     for key in block.keys:
         if key.members is None:
-            out += folded(f"group by {key.name}: {key.unknown}, so they are looked for", 2)
+            known = "as they were found" if block.groups_of is not None else f"{key.unknown}, so they are looked for"
+            out += folded(f"group by {key.name}: {known}", 2)
         else:
             groups = "1 group" if len(key.members) == 1 else f"{len(key.members)} groups"
             out += folded(f"group by {key.name}: {groups}, {_members(key.members, key.type)}", 2)
@@ -76,7 +77,7 @@ def _bounding(plan: BlockPlan) -> list[Step]:
     rows, steps = counted(bounds.rows), []
     if bounds.groups is not None:
         groups = "1 group" if bounds.groups == 1 else f"{bounds.groups} groups"
-        steps.append(Step(f"keep {groups} of each {unit}, by a keyed hash", "any number of rows"))
+        steps.append(Step(f"keep {groups} of each {unit}, by a keyed hash"))
     match bounds.how:
         case "totals":
             return [*steps, Step(f"clamp each {unit}'s total to that of {rows}", rows)]

@@ -54,7 +54,7 @@ class Program:
         step = 0
         while len(self.answers) < len(self.plans):
             open_ = [one for one in self.plans if one.block.index not in self.answers]
-            ready = [one for one in open_ if self._needs(one) <= self.answers.keys()]
+            ready = [one for one in open_ if self._ready(one)]
             wanted = {one.block.index: self._wanted(one) for one in ready}
             measured = [what for each in wanted.values() for what in each]
             noisy: Iterator[Rows] = iter(())
@@ -70,6 +70,15 @@ class Program:
                     self._answer(self.bounded.get(one.block.index, one), rows[0] if rows else [])
         return [self.answers[one.block.index] for one in self.plans]
 
+    def _ready(self, plan: BlockPlan) -> bool:
+        found = plan.block.groups_of is None or plan.block.groups_of in self.found
+        return found and self._needs(plan) <= self.answers.keys()
+
+    def _found(self, plan: BlockPlan) -> Rows | None:
+        """The groups of a block, where not all are listed."""
+        finder = plan.block.groups_of
+        return self.found.get(plan.block.index if finder is None else finder)
+
     def _needs(self, plan: BlockPlan) -> set[int]:
         return {index for _, rel, _ in plan.publics for index in reads(rel, self.query)}
 
@@ -82,7 +91,7 @@ class Program:
         if self._looks(plan):
             return plan.looked_for
         bounded = self.bounded.get(plan.block.index, plan)
-        measured = bounded.measured_over(self.found.get(plan.block.index))
+        measured = bounded.measured_over(self._found(plan))
         return () if measured is None else (measured,)
 
     def _learn(self, plan: BlockPlan, noisy: Sequence[Rows]) -> None:
@@ -101,7 +110,8 @@ class Program:
 
     def _answer(self, plan: BlockPlan, rows: Rows) -> None:
         recipes = recipes_of(plan)
-        groups = plan.groups(self.found.get(plan.block.index))
+        groups = plan.groups(self._found(plan))
+        rows = rows if recipes else [()] * len(groups)
         self.answers[plan.block.index] = Answered(plan, recipes, rows, finish_block(plan.block, recipes, rows, groups))
 
 

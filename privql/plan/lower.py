@@ -60,7 +60,9 @@ def lower(
     rows = [limit for limit in (limits.rows, stated) if limit is not None]
     most = min((limit for limit in (*rows, stable.rows) if limit is not None), default=None) if rows else None
     bounds, keys = bounds_of(stable, block.keys, most, limits.groups), block.keys
-    if contributions and bounds.how != "none":
+    if not contributions:  # each of a unit's groups is one row in the search for them, and those are kept there
+        bounds = replace(bounds, groups=None, how="none")
+    if bounds.how != "none":
         open_ = [one.privacy is not None and one.privacy.bounds_auto for one in block.aggregates]
         totals = None if isinstance(block.rel, Once) else of_units(stable, bounds, contributions, open_)
         if totals is not None:

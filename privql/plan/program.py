@@ -26,7 +26,7 @@ from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, lower
 from privql.plan.related import PublicRows
-from privql.plan.selection import Selection, most_of, selection_of, stated_deltas
+from privql.plan.selection import Selection, looks, most_of, selection_of, stated_deltas
 from privql.plan.spend import Shares, Wanted, split
 from privql.policy.findings import listing
 from privql.syntax import ast
@@ -63,7 +63,7 @@ class BlockPlan:
     block: Block
     lowered: Lowered
     measurements: tuple[Measurement, ...]
-    measured: Measured | None  # None while a parameter of its price has no value
+    measured: Measured | None  # None while a parameter of its price has no value, or where it only looks for groups
     selection: Selection | None = None  # where nobody listed all of its groups
     searches: tuple[Search, ...] = ()  # for bounds that nobody stated
     levels: tuple[int, ...] | None = None  # those that each of them found
@@ -197,8 +197,8 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
         for group in _payers(clause, indices, query):
             default = env.settings.epsilon or env.default_epsilon.get(query.blocks[group[0]].unit.name)
             covered = [one for index in group for one in wanted[index]]
-            looking = [index for index in group if lowered[index].unlisted]
-            shares = Shares(len(group), len(looking))
+            looking = [index for index in group if looks(query.blocks[index])]
+            shares = Shares(sum(bool(wanted[index]) for index in group), len(looking))
             span = query.blocks[group[0]].span
             amounts, each = split(clause, covered, default, env.params, env.confidence, span, shares)
             prices = iter(amounts)
@@ -274,12 +274,13 @@ def _wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, bl
     """`made`: of one row; `measured`: of what the kernel takes, a unit's total perhaps."""
     rows = lowered.stable.rows
     if rows is None or lowered.rows is None:  # what a join can come to at most is no number to make noise for
+        groups = "" if lowered.bounds.groups is None else f"{lowered.bounds.groups} GROUPS AND "
         raise refuse(
             "PQL0407",
             f"one {block.unit.name} may own any number of rows of {listing(block.tables)}",
             aggregate.span,
             why="sensitivity: one row's reach x rows per unit = ∞",
-            help="end the query with `AT MOST 10 ROWS PER UNIT`, or ask the owner to declare it",
+            help=f"end the query with `AT MOST {groups}10 ROWS PER UNIT`, or ask the owner to declare it",
         )
     moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
     grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
@@ -294,28 +295,23 @@ def _block(
     selection: Selection | None,
     searches: tuple[Search, ...],
 ) -> BlockPlan:
-    rows = lowered.rows
-    assert rows is not None
     open_ = {search.at for search in searches}
-    measurements = tuple(
-        Measurement(
-            one.aggregate,
-            block.index,
-            block.unit,
-            rows,
-            one.contribution,
-            one.sensitivity,
-            one.grid,
-            epsilon,
-            at in open_,
-        )
-        for at, (one, epsilon) in enumerate(zip(wanted, spent, strict=True))
-    )
+
+    def measurement(at: int, one: Wanted, epsilon: Amount) -> Measurement:
+        assert lowered.rows is not None
+        shape = (one.contribution, one.sensitivity, one.grid)
+        return Measurement(one.aggregate, block.index, block.unit, lowered.rows, *shape, epsilon, at in open_)
+
+    paid = zip(wanted, spent, strict=True)
+    measurements = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
     return BlockPlan(block, lowered, measurements, _proved(block, lowered, measurements), selection, searches)
 
 
 def _proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | None:
-    """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value."""
+    """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value, and
+    where nothing but groups is looked for."""
+    if not measurements:
+        return None
     scales = [one.scale for one in measurements if one.scale is not None]
     if len(scales) != len(measurements):
         return None

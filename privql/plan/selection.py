@@ -75,13 +75,18 @@ def selection_of(block: Block, lowered: Lowered, limits: Limits, epsilon: Amount
     return Selection(block.index, keys, block.unit, most, epsilon, delta, made)
 
 
+def looks(block: Block) -> bool:
+    """Whether its groups must be found, and no other block finds them."""
+    return block.groups_of is None and bool(unlisted(block))
+
+
 def unlisted(block: Block) -> tuple[GroupingKey, ...]:
     return tuple(key for key in block.keys if key.members is None)
 
 
 def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[int, Fraction]:
     """The δ of each block that must look for its groups: its part of the innermost DELTA, or of its unit's default."""
-    looking = {block.index: block for block in query.blocks if unlisted(block)}
+    looking = {block.index: block for block in query.blocks if looks(block)}
     out: dict[int, Fraction] = {}
     for clause, indices in clauses:
         if clause is None or clause.delta is None:

@@ -37,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How many blocks a clause pays for, and how many of them must look for their groups first.
+    """How many blocks a clause measures, and how many must look for their groups, first or only.
 
     Looking takes as large a share as all that is then measured of a block: of one block's ε, half. A group that is
     as likely kept as not then has a count that is off by a tenth at most, and fewer groups are lost than with less.
@@ -59,6 +59,13 @@ def split(
     """The ε of each measurement, and of each search for groups."""
     fixed = [_own(one, params, confidence) for one in wanted]
     if clause is not None and clause.within is not None:
+        if not shares.blocks:
+            raise refuse(
+                "PQL0411",
+                "WITHIN says how far off a number may be, and here is none",
+                clause.span,
+                help="spend on it instead, `SPEND EPSILON 0.5`",
+            )
         sure = _confidence(clause, params, confidence)
         spent = [
             own if own is not None else Amount(_within(one, clause, params, sure))
@@ -112,6 +119,8 @@ def _shared(
     rest = total
     for own in fixed:
         rest = rest - (own if own is not None else ZERO)
+    if not wanted:
+        return []
     span = clause.span if clause is not None else wanted[0].aggregate.span
     open_ = [one for one, own in zip(wanted, fixed, strict=True) if own is None]
     if rest.known and (rest.constant < 0 or (open_ and rest.constant == 0)):

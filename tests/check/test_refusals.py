@@ -138,7 +138,6 @@ SELECT patient_id FROM patients SPEND EPSILON 1
 SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id SPEND EPSILON 1
 SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT code FROM regions) SPEND EPSILON 1
 SELECT AVG(COUNT(*)) FROM visits GROUP BY patient_id SPEND EPSILON 1
-SELECT sex FROM patients GROUP BY sex SPEND EPSILON 1
 SELECT COUNT(*) FROM visits LIMIT 5 PER UNIT SPEND EPSILON 1
 SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward FROM visits LIMIT 0 PER UNIT) AS x SPEND EPSILON 1
 SELECT COUNT(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM visits LIMIT 1) AS x SPEND EPSILON 1
@@ -257,8 +256,8 @@ FOLLOWED = [
     ),
     (
         "SELECT DISTINCT town FROM patients SPEND EPSILON 1",
-        "GROUP BY the columns and count",
-        "SELECT town, COUNT(*) FROM patients GROUP BY town KEYS ('Ash') SPEND EPSILON 1",
+        "`GROUP BY town KEYS (…)`",
+        "SELECT town FROM patients GROUP BY town KEYS ('Ash')",
     ),
 ]
 
