@@ -15,6 +15,7 @@ import privql.release as room
 from privql.diagnostics import PrivQLError
 from privql.finish.result import Release
 from privql.ledger import Ledger
+from privql.plan import related
 from privql.session import Session, apply, connect
 
 POLICY = """CREATE UNIT person;
@@ -346,3 +347,21 @@ def test_a_block_that_reads_another_goes_on_from_what_was_kept(ledger: Path, mon
     assert draws == ["_selected", "_noisy", "_noisy"]
     with Ledger.open(ledger) as made:
         assert made.verify() == ()
+
+
+MANY = "(SELECT job, sex, COUNT(*) AS n FROM people GROUP BY job, sex SPEND EPSILON 90 DELTA 1e-9) AS g"
+
+
+def test_found_groups_that_a_row_meets_are_as_few_as_may_be(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows beforehand how many there will be: so many take part, and no more."""
+    count = (
+        f"SELECT COUNT(*) AS m FROM people AS p JOIN {MANY} ON p.sex = g.sex AT MOST 9 ROWS PER UNIT SPEND EPSILON 90"
+    )
+    assert session.run(count).rows == ((901 * 3,),)  # cooks, nurses and those without a job
+    twice = f"SELECT COUNT(*) AS m FROM people AS p, {MANY}, (SELECT * FROM {MANY}) AS h AT MOST 9 ROWS PER UNIT"
+    with pytest.raises(PrivQLError, match="could meet 100000000 public rows"):
+        session.run(f"{twice} SPEND EPSILON 1")
+    with pytest.raises(PrivQLError, match="any number of rows"):
+        session.run(count.replace("AT MOST 9 ROWS PER UNIT", ""))
+    monkeypatch.setattr(related, "FOUND", 2)
+    assert session.run(count.replace("AS m", "AS few")).rows == ((901 * 2,),)
