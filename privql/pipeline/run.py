@@ -178,4 +178,6 @@ def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
             why="each step of WITH RECURSIVE adds the rows of the next, until one adds none",
             help="end it by a condition, `… FROM steps WHERE depth < 10`, or write UNION, which drops rows seen before",
         )
+    if problem.kind == "unsupported":
+        return refuse("PQL0602", str(problem), span, help="write it in another way; nothing was spent")
     return refuse("PQL0602", str(problem), span, help="ask the owner where the data is; nothing was spent")

@@ -251,7 +251,7 @@ class Related:
                 f"the rows of one {self._unit} could become {(left or 1) * (right or 1)} in a join",
                 self._span,
                 why=f"the time and memory that this takes would show them; {MOST_MADE} are as many as may be",
-                help="join on more columns or on a KEY, or keep fewer of each before: `LIMIT 100 PER UNIT`",
+                help="join on a KEY, or keep fewer of each before: `LIMIT 100 PER UNIT`",
             )
         return few
 
