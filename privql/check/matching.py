@@ -15,15 +15,15 @@ ARROWS = frozenset({"->", "->>"})
 
 
 def like(node: ast.Like, place: Place) -> Typed:
-    parts = [ex.typed(node.operand, place), _fixed(ex.typed(node.pattern, place), f"a {node.kind} pattern")]
+    parts = [ex.typed(node.operand, place), _fixed(ex.typed(node.pattern, place), "pattern", f"{node.kind} ")]
     if node.escape is not None:
-        parts.append(_fixed(ex.typed(node.escape, place), f"a {node.kind} pattern"))
+        parts.append(_fixed(ex.typed(node.escape, place), "pattern", f"{node.kind} "))
     op = {"LIKE": "like", "ILIKE": "ilike", "SIMILAR TO": "similar"}[node.kind]
     return negated(apply(op, parts, node.span, node.kind), node.negated)
 
 
 def regular(node: ast.Binary, place: Place) -> Typed:
-    parts = [ex.typed(node.left, place), _fixed(ex.typed(node.right, place), "a pattern")]
+    parts = [ex.typed(node.left, place), _fixed(ex.typed(node.right, place), "pattern")]
     if node.op.endswith("*"):
         parts.append(const("i", TEXT, node.span))
     return negated(apply("regexp_like", parts, node.span, node.op), node.op.startswith("!"))
@@ -42,7 +42,7 @@ def field(node: ast.Binary, place: Place) -> Typed:
     way: list[str] = []
     document: ast.Expr = node
     while isinstance(document, ast.Binary) and document.op in ARROWS and (document is node or document.op == "->"):
-        way.append(_step(_fixed(ex.typed(document.right, place), "the name of a field")))
+        way.append(_step(_fixed(ex.typed(document.right, place), "field's name")))
         document = document.left
     whole = const("$" + "".join(reversed(way)), TEXT, node.span)
     return apply("json_value", [ex.typed(document, place), whole], node.span, node.op)
@@ -64,13 +64,13 @@ def _step(given: Typed) -> str:
             )
 
 
-def _fixed(part: Typed, what: str) -> Typed:
+def _fixed(part: Typed, what: str, kind: str = "") -> Typed:
     if part.free or not part.constant:
         raise refuse(
             "PQL0308",
-            f"{what} must be constant",
+            f"a {kind}{what} must be constant",
             part.span,
-            why=f"{what} made of data has no fixed cost",
-            help="write it as a string, or bind its parameter",
+            why=f"a {what} made of data has no fixed cost",
+            help=f"write the {what} as a string, or bind its parameter",
         )
     return part
