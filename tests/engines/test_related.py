@@ -39,6 +39,7 @@ from privql.kernel.terms import (
     Link,
     Lookup,
     Mark,
+    Nth,
     Once,
     Order,
     Over,
@@ -52,6 +53,7 @@ from privql.kernel.terms import (
     Total,
     Window,
 )
+from tests import reference
 from tests.engines.small import PERSON, SALT, engine
 from tests.functions.pools import WIDE, hostile
 
@@ -285,3 +287,18 @@ def test_neighbours_units_are_apart() -> None:
     only = Filter(other, Apply("eq", (Field("b", INT), Const(8, INT)), BOOL))
     assert asked(data, Filter(Mark(one, "m", only), Field("m", BOOL))) == [2]
     assert asked(data, Combine("EXCEPT", False, one, only, (("c", "a", "b"),))) == [2]
+
+
+@pytest.mark.parametrize("frame", [Frame("ROWS", -1, 0), Frame("ROWS", 0, 2), Frame("ROWS", None, -1)])
+def test_what_ties_in_the_order_has_a_place_in_a_frame_by_its_content(frame: Frame) -> None:
+    """However the rows are stored."""
+    rows = [{"u": at % 2, "x": at, "y": at % 3} for at in range(60)]
+    order = (Order(Field("y", INT)),)
+    least = ("least", Over(Extreme(X, False), frame))
+    last = ("last", Nth(X, -1, frame))
+    window = Window(scan(("x", INT), ("y", INT)), (), order, (least, last))
+    sums = Sums(window, (), (whole("least"), whole("last")))
+    wanted = reference.run(sums, {"t": rows}, SALT)
+    for stored in (rows, rows[::-1]):
+        data: dict[str, object] = {c: [row[c] for row in stored] for c in ("u", "x", "y")}
+        assert [asked(data, window, whole("least"), whole("last"))] == wanted
