@@ -1,4 +1,4 @@
-"""AT MOST n GROUPS PER UNIT, groups without an aggregate and DISTINCT in found ones, through the engine to the answer."""
+"""AT MOST n GROUPS PER UNIT, groups without an aggregate and DISTINCT in found ones: from the engine to the answer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CREATE PRIVATE TABLE people (
   id INT UNIT person KEY, job TEXT, sex TEXT IN ('f', 'm') NOT NULL, age INT BETWEEN 0 AND 100, area TEXT);
 CREATE PRIVATE TABLE visits (id INT UNIT person, ward TEXT, minutes INT BETWEEN 0 AND 60) AT MOST 6 ROWS PER UNIT;
 CREATE PRIVATE TABLE calls (id INT UNIT person, day INT BETWEEN 0 AND 6, line TEXT);
-CREATE BUDGET b FOR UNIT person EPSILON 100000 DELTA 0.01;"""
+CREATE BUDGET b FOR UNIT person EPSILON 10000000 DELTA 0.01;"""
 COUNT = 200
 WARDS = ("a", "b", "a", "c", None, "e")
-SURE = "SPEND EPSILON 2000 DELTA 1e-6"  # no noise is seen
+SURE = "SPEND EPSILON 20000 DELTA 1e-6"  # no noise is seen
 
 
 @pytest.fixture(scope="module")
