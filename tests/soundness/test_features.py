@@ -101,8 +101,8 @@ def numbers() -> Iterator[str]:
     filtered = (f"SELECT v.pid, {one} FILTER (WHERE v.urgent) AS s FROM visits v GROUP BY v.pid, v.ward"
                 for one in AGGREGATES[::4] if "WITHIN" not in one and "COUNT_IF" not in one)  # fmt: skip
     yield from filtered
-    split = (
-        f"SELECT v.pid, {one} AS s FROM visits v GROUP BY v.pid, v.ward" for one in AGGREGATES if "DISTINCT" in one
+    split = (one for one in AGGREGATES if "DISTINCT" in one)
+    yield from (f"SELECT v.pid, {one} AS s FROM visits v GROUP BY v.pid, v.ward" for one in split)
     )
     yield from split
     yield from (f"SELECT v.pid, {one.format(part='PARTITION BY v.pid')} AS s FROM visits v" for one in OVER)
