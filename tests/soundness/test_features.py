@@ -103,8 +103,6 @@ def numbers() -> Iterator[str]:
     yield from filtered
     split = (one for one in AGGREGATES if "DISTINCT" in one)
     yield from (f"SELECT v.pid, {one} AS s FROM visits v GROUP BY v.pid, v.ward" for one in split)
-    )
-    yield from split
     yield from (f"SELECT v.pid, {one.format(part='PARTITION BY v.pid')} AS s FROM visits v" for one in OVER)
 
 
