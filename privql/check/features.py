@@ -80,8 +80,6 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
     )
     key = (function, aggregate.argument, aggregate.others, where, aggregate.distinct, keys)
     found = domain_within(function, tuple(a.domain for a in cast), collector.rows_per_unit)
-    if collector.of_nothing and function != "count":
-        found = found.with_null()
     return Typed(collector.feature(key, aggregate, found), found, node.span)
 
 

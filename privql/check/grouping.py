@@ -37,7 +37,6 @@ class Collector:
     groupings: dict[tuple[int, ...], str] = field(default_factory=dict)
     rolled_up: bool = False  # some grouping set leaves a key out
     gathered: bool = False
-    of_nothing: bool = False  # a group is there even if no row is
     features: dict[tuple[object, ...], Aggregate] = field(default_factory=dict)
     rows_per_unit: int | None = None  # by the owner's declaration, where rows are those of one table
 

@@ -86,7 +86,6 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         raise not_yet("GROUPING SETS in a query answered for each row", node.span, "group by the same keys")
     if around or number is not None:
         sets = (tuple(range(len(collector.keys))),)
-    collector.of_nothing = number is not None and not (node.group or node.group_all)
     if secret and (number is not None or tell_the_unit(collector)):
         collector.gathered, collector.rows_per_unit = True, rows_per_unit(rel, context)
     listed = _listed_values(where)
@@ -123,7 +122,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         if frame is not None and row is not None and number is not None:
             above_it = [item.value.term for item in items], tests.values(), [term for _, term in order]
             read = reads((*(term for terms in above_it for term in terms), *collector.windows), context)
-            rel = grouped_by(row, rel, number, collector.of_nothing, read, frame)
+            rel = grouped_by(row, rel, number, not (node.group or node.group_all), read, frame)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
         rel = _windows(rel, tests, collector, row)

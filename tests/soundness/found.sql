@@ -67,3 +67,9 @@
 0|SELECT COUNT(*) FROM patients p WHERE 1 = (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND (v.minutes = p.age OR v.ward = p.ward) AND v.vid IN (SELECT t.vid FROM tests t WHERE t.level <= p.age))
 0|SELECT COUNT(*) FROM patients p WHERE 1 <= (SELECT COUNT(*) FROM visits v, tests t WHERE v.pid = p.pid AND t.vid = v.vid AND t.level < p.age AND v.minutes > t.level)
 0|SELECT COUNT(*) FROM visits v, LATERAL (SELECT p.age FROM patients p WHERE p.pid = v.pid) x, LATERAL (SELECT x.age + v.minutes AS s) y WHERE y.s > 2
+0|SELECT COUNT(*) FROM visits p, LATERAL (SELECT v.vid, ROW_NUMBER() OVER (PARTITION BY v.pid ORDER BY v.minutes NULLS LAST, v.vid) AS k FROM visits v WHERE v.pid = p.pid AND v.vid >= p.vid) x WHERE x.k = 2
+0|SELECT COUNT(x.vid) FROM visits p, LATERAL (SELECT v.vid FROM visits v WHERE v.pid = p.pid AND v.vid >= p.vid ORDER BY v.vid LIMIT 1) x WHERE x.vid = p.vid
+1|SELECT t.sex, COUNT(*), (SELECT COUNT(*) FROM visits v WHERE v.ward = t.sex) AS n FROM patients t GROUP BY t.sex HAVING COUNT(*) > 0 AND t.sex IS NOT NULL
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = p.ward AND EXISTS (SELECT 1 FROM codes c WHERE c.code = w.floor))
+1|SELECT x.m, COUNT(*) FROM visits v, LATERAL (SELECT MAX(t.kind) AS m FROM tests t WHERE t.vid = v.vid) x GROUP BY x.m HAVING COUNT(*) > 0
+0|SELECT COUNT(*) FROM patients p, visits w, LATERAL (SELECT p.age + w.minutes AS s) x WHERE w.pid = p.pid AND p.age > 1 AND x.s > 1
