@@ -56,14 +56,17 @@ class Exactly:
         assert check.query is not None and check.plan is not None
         self.publics = {}
         answers = [unanswered(plan.block) for plan in check.plan.blocks]
+        groups: dict[int | None, list[tuple[Value, ...]] | None] = {}  # of each block
         for at, plan in enumerate(check.plan.blocks):
             assert plan.block.index == at
             for name, rel, columns in plan.publics:
                 self.publics[name] = self._post.run(derived(check.query, rel, columns), answers).rows
             publics = MappingProxyType(self.publics)
-            found = groups_of(plan, tables, publics)
+            finder = plan.block.groups_of
+            found = groups[at] = groups[finder] if finder is not None else groups_of(plan, tables, publics)
             widest = plan.within([len(search.intervals) - 1 for search in plan.searches])
             measured = widest.measured_over(found)
-            cells = reference.run(measured.term, tables, SALT, publics) if measured is not None else []
-            answers[at] = finish_block(plan.block, recipes_of(widest), cells, widest.groups(found))
+            there = widest.groups(found)
+            cells = reference.run(measured.term, tables, SALT, publics) if measured is not None else [[] for _ in there]
+            answers[at] = finish_block(plan.block, recipes_of(widest), cells, there)
         return self._post.run(check.query, answers)

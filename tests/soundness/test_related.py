@@ -22,7 +22,7 @@ from tests.soundness.related_neighbours import SALT, World, groups_moved, once_f
 from tests.soundness.related_queries import Queries
 from tests.soundness.related_text import Query
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 150
+QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 120
 ENVS = [(environment(at_most, change_one), change_one) for at_most in (2, None) for change_one in (False, True)]
 LIMITS = ("1 ROWS", "2 ROWS", "5 ROWS")
 
@@ -37,7 +37,7 @@ def sums_moved(measured: Measured, there: World) -> Iterator[tuple[int, int, int
 def limited(query: Query, choice: random.Random) -> str:
     if choice.random() < 0.15:
         return query.sql
-    groups = choice.choice(("", " AND 1 GROUPS", " AND 2 GROUPS")) if query.looking else ""
+    groups = choice.choice(("", " AND 1 GROUPS", " AND 2 GROUPS"))
     return f"{query.sql} AT MOST {choice.choice(LIMITS)}{groups} PER UNIT"
 
 
@@ -103,6 +103,8 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim() -> None:
         "(SELECT pid FROM visits GROUP BY pid UNION ALL SELECT pid FROM patients WHERE smoker)",
         "per_patient v LEFT JOIN patients p ON p.pid = v.pid AND v.n > 1",
         "patients p WHERE p.age > (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid)",
+        "(SELECT pid FROM visits ORDER BY minutes LIMIT 2 PER UNIT)",
+        "(SELECT pid, RANK() OVER (PARTITION BY pid ORDER BY minutes) AS r FROM visits ORDER BY r LIMIT 1 PER UNIT)",
     ],
 )
 def test_what_the_structure_bounds_is_bounded_and_reached(rows: str) -> None:
@@ -119,3 +121,15 @@ def test_what_the_structure_bounds_is_bounded_and_reached(rows: str) -> None:
                 there = world(plan, choice, change_one, units=20)
                 far = max(l1 for _, l1, _ in sums_moved(plan.measured, there))
         assert far == claim
+
+
+@pytest.mark.parametrize("change_one", [False, True])
+@pytest.mark.parametrize("most", [1, 2])
+def test_one_unit_moves_as_many_different_values_as_it_has_rows(most: int, change_one: bool) -> None:
+    choice, text = random.Random(most), "SELECT ward, COUNT(DISTINCT minutes) FROM visits GROUP BY 1"
+    check, _ = next(iter(check_text(Source(f"{text} AT MOST {most} ROWS PER UNIT"), environment(None, change_one))))
+    assert check.ok and check.plan is not None, check.diagnostics
+    (plan,) = check.plan.blocks
+    assert plan.measured is not None
+    far = max(l1 for _ in range(60) for _, l1, _ in sums_moved(plan.measured, world(plan, choice, change_one, 8)))
+    assert far == plan.measured.parts[0].sensitivity.l1 == most * (1 + change_one)
