@@ -67,18 +67,15 @@
 0|SELECT COUNT(*) FROM patients p WHERE 1 = (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND (v.minutes = p.age OR v.ward = p.ward) AND v.vid IN (SELECT t.vid FROM tests t WHERE t.level <= p.age))
 0|SELECT COUNT(*) FROM patients p WHERE 1 <= (SELECT COUNT(*) FROM visits v, tests t WHERE v.pid = p.pid AND t.vid = v.vid AND t.level < p.age AND v.minutes > t.level)
 0|SELECT COUNT(*) FROM visits v, LATERAL (SELECT p.age FROM patients p WHERE p.pid = v.pid) x, LATERAL (SELECT x.age + v.minutes AS s) y WHERE y.s > 2
-<<<<<<< tests/soundness/found.sql
 1|SELECT t0.job, COUNT(*), COUNT(DISTINCT t0.age), SUM(DISTINCT CLAMP(t0.age, 0, 3)) FROM patients AS t0 GROUP BY 1
 1|SELECT t1.fee, COUNT(DISTINCT t1.ward), COUNT(DISTINCT t1.pid) FROM visits AS t1 GROUP BY t1.fee
 1|SELECT t1.fee FROM visits AS t1 WHERE t1.urgent GROUP BY t1.fee
 1|SELECT DISTINCT t0.job FROM patients AS t0 JOIN visits AS t1 USING (pid)
 1|SELECT t0.job, COUNT(*), AVG(t1.minutes), COUNT(DISTINCT t1.pid) FROM visits AS t1 LEFT JOIN patients AS t0 ON t0.pid = t1.pid GROUP BY t0.job
 1|SELECT t2.floor, SUM(t1.minutes) FROM visits AS t1 JOIN patients AS t0 ON t0.pid = t1.pid JOIN wards AS t2 ON t2.ward = t0.ward GROUP BY t2.floor
-=======
 0|SELECT COUNT(*) FROM visits p, LATERAL (SELECT v.vid, ROW_NUMBER() OVER (PARTITION BY v.pid ORDER BY v.minutes NULLS LAST, v.vid) AS k FROM visits v WHERE v.pid = p.pid AND v.vid >= p.vid) x WHERE x.k = 2
 0|SELECT COUNT(x.vid) FROM visits p, LATERAL (SELECT v.vid FROM visits v WHERE v.pid = p.pid AND v.vid >= p.vid ORDER BY v.vid LIMIT 1) x WHERE x.vid = p.vid
 1|SELECT t.sex, COUNT(*), (SELECT COUNT(*) FROM visits v WHERE v.ward = t.sex) AS n FROM patients t GROUP BY t.sex HAVING COUNT(*) > 0 AND t.sex IS NOT NULL
 0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = p.ward AND EXISTS (SELECT 1 FROM codes c WHERE c.code = w.floor))
 1|SELECT x.m, COUNT(*) FROM visits v, LATERAL (SELECT MAX(t.kind) AS m FROM tests t WHERE t.vid = v.vid) x GROUP BY x.m HAVING COUNT(*) > 0
 0|SELECT COUNT(*) FROM patients p, visits w, LATERAL (SELECT p.age + w.minutes AS s) x WHERE w.pid = p.pid AND p.age > 1 AND x.s > 1
->>>>>>> /tmp/theirs
