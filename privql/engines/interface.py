@@ -106,6 +106,9 @@ class Engine(Protocol):
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
 
+    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether every row has a value in each of these columns."""
+
     def interrupt(self) -> None:
         """Stop the running query, from another thread; it fails."""
 

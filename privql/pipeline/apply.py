@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -184,24 +184,36 @@ def _readable(table: Table, engine: Engine, found: Findings) -> bool:
 
 
 def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
-    for key in table.keys:
-        columns = [column for name in key if (column := table.column(name)) is not None]
-        try:
-            unique = engine.unique(table.name, tuple((column.name, column.type) for column in columns))
-        except EngineError as error:
-            found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
-            continue
-        if not unique:
-            told = " and ".join(f"`{name}`" for name in key)
-            of_unit = key == (table.unit_column,)
-            alone = len(key) == 1 and columns[0].key
-            found.error(
-                "PQL0743",
-                f"the data of `{table.name}` breaks its key",
-                found.name(columns[0].span, "KEY") if alone else found.last_name(table.span, "KEY"),
-                label=f"two rows share {told}",
-                why="every bound on what one unit can change would be wrong" if of_unit else "a key leads to one row",
-                help="declare `AT MOST n ROWS PER UNIT` instead, or mend the data"
-                if of_unit
-                else "leave `KEY` out, or mend the data",
-            )
+    try:
+        for column in table.never_null:
+            if not engine.complete(table.name, ((column.name, column.type),)):
+                found.error(
+                    "PQL0743",
+                    f"the data of `{table.name}` breaks its key",
+                    found.name(column.span, column.name),
+                    label=f"`{column.name}` is NULL in some row, or no {column.type}",
+                    why="a key leads to one row",
+                    help=f"write `{column.name} {column.type} NOT NULL` to drop such rows, or mend the data",
+                )
+        for key in table.keys:
+            columns = [column for name in key if (column := table.column(name)) is not None]
+            if not engine.unique(table.name, tuple((column.name, column.type) for column in columns)):
+                _twins(table, columns, found)
+    except EngineError as error:
+        found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
+
+
+def _twins(table: Table, columns: Sequence[Column], found: Findings) -> None:
+    told = " and ".join(f"`{column.name}`" for column in columns)
+    of_unit = [column.name for column in columns] == [table.unit_column]
+    alone = len(columns) == 1 and columns[0].key
+    found.error(
+        "PQL0743",
+        f"the data of `{table.name}` breaks its key",
+        found.name(columns[0].span, "KEY") if alone else found.last_name(table.span, "KEY"),
+        label=f"two rows share {told}",
+        why="every bound on what one unit can change would be wrong" if of_unit else "a key leads to one row",
+        help="declare `AT MOST n ROWS PER UNIT` instead, or mend the data"
+        if of_unit
+        else "leave `KEY` out, or mend the data",
+    )

@@ -178,12 +178,17 @@ class Places:
             tuple((column.name, column.type) for column in table.columns if column.name in key) for key in table.keys
         ]
         sound = engine.readable(name, tuple((column.name, column.type) for column in table.columns))
-        if not sound or not all(engine.unique(name, key) for key in keys):
+        never = tuple((column.name, column.type) for column in table.never_null)
+        if (
+            not sound
+            or not all(engine.unique(name, key) for key in keys)
+            or (never and not engine.complete(name, never))
+        ):
             raise refuse(
                 "PQL0603",
                 f"the data of `{name}` is not what the policy declares",
                 NOWHERE,
-                why="a KEY has two rows, a column is missing, or a stored value cannot be read",
+                why="a KEY has two rows or is NULL, a column is missing, or a stored value cannot be read",
                 help="the owner finds out which with `privql policy apply`; nothing was spent",
             )
         self._held[name] = files

@@ -59,6 +59,13 @@ class Table:
             return False
         return self.unit_column is None or any(key == (self.unit_column,) for key in self.keys)
 
+    @property
+    def never_null(self) -> tuple[Column, ...]:
+        """The columns of its keys, by the owner's word, verified at apply: but for a unit's, whose NULLs are nobody's
+        rows, and those that a declaration drops."""
+        named = {name for key in self.keys for name in key} - {self.unit_column}
+        return tuple(column for column in self.columns if column.name in named and not column.not_null)
+
     def column(self, name: str) -> Column | None:
         folded = fold(name)
         return next((column for column in self.columns if fold(column.name) == folded), None)

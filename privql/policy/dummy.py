@@ -58,6 +58,8 @@ def dummy_rows(
     units = _units_of_rows(table, rows)
     invented: dict[str, list[Value]] = {}
     for column in table.columns:
+        if column in table.never_null:
+            column = replace(column, domain=replace(column.domain, nullable=False))
         key = (column.name,) in table.keys
         choice = random.Random(f"{fold(table.name)}.{fold(column.name)}")
         known = public_values(column) if public_values is not None and column.values_from is not None else None

@@ -134,6 +134,26 @@ def test_a_public_key_is_verified_too(folder: Path) -> None:
     assert broken.code == "PQL0743" and "`regions`" in broken.message
 
 
+def test_a_key_is_null_nowhere_but_in_a_units_column(folder: Path) -> None:
+    """In `patients` two rows have no patient: they are nobody's, and dropped."""
+    with (folder / "visits.csv").open("a") as file:
+        file.write(",ana\n3,\n")
+    (broken,) = refused(folder / "policy.pql", folder / "ledger.db")
+    assert (
+        str(broken)
+        == """\
+error[PQL0743]: the data of `visits` breaks its key
+ --> policy.pql:9:3
+  |
+9 |   visit_id INT, patient_id TEXT UNIT patient,
+  |   ^^^^^^^^ `visit_id` is NULL in some row, or no INT
+  = why: a key leads to one row
+  = help: write `visit_id INT NOT NULL` to drop such rows, or mend the data"""
+    )
+    (folder / "policy.pql").write_text(POLICY.replace("visit_id INT,", "visit_id INT NOT NULL,"))
+    assert apply_policy(folder / "policy.pql", folder / "ledger.db").version == 1
+
+
 def test_files_and_columns_that_are_not_there(folder: Path) -> None:
     (folder / "data" / "patients.csv").write_text("id,region\nana,N\n")
     (folder / "regions.csv").unlink()

@@ -120,6 +120,12 @@ class DuckDBEngine:
         self.preflight([scan])
         return self._safely(lambda: self._has_no_twins(scan))
 
+    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        """For the owner: whether every row has a value in each of these columns."""
+        scan = Scan(table, Unit("row"), None, False, columns)
+        self.preflight([scan])
+        return self._safely(lambda: self._is_complete(scan))
+
     def interrupt(self) -> None:
         self._connection.interrupt()
 
@@ -196,6 +202,11 @@ class DuckDBEngine:
         present, listed = " AND ".join(f"{name} IS NOT NULL" for name in names), ", ".join(names)
         twins = f"SELECT 1 FROM ({rows.sql(present)}) WHERE {present} GROUP BY {listed} HAVING count(*) > 1 LIMIT 1"
         return self._connection.execute(twins).fetchall() == []
+
+    def _is_complete(self, scan: Scan) -> bool:
+        rows = self._read(scan, Names())
+        missing = " OR ".join(f"{column.spelled.sql} IS NULL" for column in rows.columns.values())
+        return self._connection.execute(f"SELECT 1 FROM ({rows.sql(missing)}) WHERE {missing} LIMIT 1").fetchall() == []
 
     def _table(self, table: str) -> Table:
         """A source and its columns, looked at once; that its files are there, each time."""
