@@ -58,7 +58,10 @@ class Grouping(PrivateRows):
 
     def listed(self, scope: Sequence[Text], plain: bool = False) -> str:
         """All of its values are known."""
-        texts = [c.sql for c in scope if c.kind in ("text", "bool")]
+        unlisted = (
+            ("text",) if plain and self.settled else ()
+        )  # perhaps; and a total of no groups is no 0, as it is in SQL
+        texts = [c.sql for c in scope if c.kind in ("text", "bool") and c.kind not in unlisted]
         choices = [f"CASE WHEN {self.simple(scope)} THEN 'p' WHEN {self.simple(scope)} THEN 'q' END"]
         if not plain:
             choices += [f"({self.simple(scope)})", f"CLAMP({self.number(scope)}, 0, 2)"]

@@ -92,7 +92,7 @@ class Inside(Values):
                 "COUNT(*)",
                 "COUNT(*) + 1",
                 f"COUNT({x})",
-                f"SUM({x})",
+                f"SUM({x})" if ties else f"COALESCE(SUM({x}), 0)",  # a sum that is released is 0 of nothing
                 f"MIN({x})",
                 f"MAX({x})",
                 f"COALESCE(MAX({x}), -1)",

@@ -25,7 +25,7 @@ class PrivateRows(Windows):
         kinds = wanted[1:] if wanted else [self.pick.choice(("int", "text", "bool", "vid", *there)) for _ in range(2)]
         items, columns = [unit.sql], [("k", unit.kind)]
         for at, kind in enumerate(kinds):
-            ranked = kind in ("int", "text") and self.chance(0.25)
+            ranked = kind in ("int", "text") and self.chance(0.35)
             items.append(self.window(scope, unit, kind) if ranked else self.value(scope, kind))
             found = next((c.kind for c in scope if c.sql == items[-1]), kind)
             columns.append((f"x{at}", found if found != "vid" or kind == "vid" else kind))

@@ -7,6 +7,14 @@ from collections.abc import Sequence
 from tests.soundness.related_inside import Inside
 from tests.soundness.related_text import Text, either
 
+FRAMES = (
+    " RANGE UNBOUNDED PRECEDING",
+    " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    " ROWS 1 PRECEDING",
+    " ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING",
+    " GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+)
+
 
 class Windows(Inside):
     def order(self, scope: Sequence[Text]) -> str:
@@ -18,19 +26,25 @@ class Windows(Inside):
 
     def window(self, scope: Sequence[Text], unit: Text, kind: str) -> str:
         """A value of the kind that depends on a unit's other rows."""
-        shape = self.pick.choice({"int": ("rank", "beside", "feature", "feature"), "text": ("beside", "feature")}[kind])
+        shapes = {"int": ("rank", "beside", "nth", "feature", "feature"), "text": ("beside", "nth", "feature")}
+        shape = self.pick.choice(shapes[kind])
         part = f"PARTITION BY {unit.sql}"
         if self.chance(0.3):
             part += f", {self.pick.choice(scope).sql}"
         order = self.order(scope)
         match shape:
             case "rank":
-                return f"{self.pick.choice(('ROW_NUMBER', 'RANK', 'DENSE_RANK'))}() OVER ({part} ORDER BY {order})"
+                place = self.pick.choice(("ROW_NUMBER()", "RANK()", "RANK()", "DENSE_RANK()", "NTILE(2)"))
+                return f"{place} OVER ({part} ORDER BY {order})"
             case "beside":
                 x = self.of_columns(scope, kind)
                 default = self.of_columns(scope, kind) if self.chance(0.3) else {"int": "7", "text": "'b'"}[kind]
                 arguments = self.pick.choice((x, f"{x}, 1", f"{x}, 2", f"{x}, 1, {default}", f"{x}, 0, {default}"))
                 return f"{self.pick.choice(('LAG', 'LEAD'))}({arguments}) OVER ({part} ORDER BY {order})"
+            case "nth":
+                x = self.of_columns(scope, kind)
+                place = self.pick.choice((f"FIRST_VALUE({x})", f"LAST_VALUE({x})", f"NTH_VALUE({x}, 2)"))
+                return f"{place} OVER ({part} ORDER BY {order}{self.pick.choice(('', *FRAMES))})"
             case _:
                 return f"{self._over_rows(scope, kind)} OVER ({part}{self._frame(order)})"
 
@@ -47,17 +61,9 @@ class Windows(Inside):
         return made + (f" FILTER (WHERE {self.simple(scope)})" if self.chance(0.2) else "")
 
     def _frame(self, order: str) -> str:
-        """The whole partition, or all up to the present row."""
-        whole = " BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
-        return self.pick.choice(
-            (
-                "",
-                f" ORDER BY {order}",
-                f" ORDER BY {order}",
-                f" ORDER BY {order} RANGE UNBOUNDED PRECEDING",
-                f" ORDER BY {order} ROWS{whole}",
-            )
-        )
+        """The whole partition, all up to the present row, or those around it."""
+        ordered = f" ORDER BY {order}"
+        return self.pick.choice(("", ordered, ordered, *(ordered + frame for frame in FRAMES)))
 
     def first_rows(self, scope: Sequence[Text], unit: Text) -> str:
         """The end of a query that keeps some of each unit's rows."""
