@@ -196,7 +196,7 @@ def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
                     help=f"write `{column.name} {column.type} NOT NULL` to drop such rows, or mend the data",
                 )
         for key in table.keys:
-            columns = [column for name in key if (column := table.column(name)) is not None]
+            columns = [named for name in key if (named := table.column(name)) is not None]
             if not engine.unique(table.name, tuple((column.name, column.type) for column in columns)):
                 _twins(table, columns, found)
     except EngineError as error:
