@@ -22,7 +22,6 @@ DomainOf = Callable[[Scalar], Domain]
 _FLIP = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _NEGATE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 _OF_TIME = {("DATE", "TIMESTAMP"), ("TIMESTAMP", "DATE")}
-_WIDENS = {("INT", "DECIMAL"), ("INT", "FLOAT"), ("DECIMAL", "FLOAT"), ("DECIMAL", "DECIMAL")}
 
 
 def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: bool = False) -> dict[str, Domain]:
@@ -41,9 +40,11 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
                 for id, domain in _compared(right, _FLIP[relation], left, domain_of).items()
                 if id not in found
             }
-            if not found:
-                return tried(condition, domain_of, holds, or_null)
-            return _null_again(found, domain_of, (left, right)) if or_null else found
+            if or_null:
+                found = _null_again(found, domain_of, (left, right))
+            if found and all(isinstance(side, Const) or _column(side) is not None for side in (left, right)):
+                return found
+            return _all([found, tried(condition, domain_of, holds, or_null)])
         case Apply(op="in", args=(value, *items)) if all(isinstance(i, Const) for i in items):
             column = _column(value)
             if column is None:
@@ -103,9 +104,18 @@ def _any(each: list[dict[str, Domain]]) -> dict[str, Domain]:
 
 def _column(term: Scalar) -> Field | None:
     """The column that a term is, seen through casts that change no number, or that make a day a moment or back."""
-    while isinstance(term, Apply) and term.op == "cast" and _kinds(term) in _WIDENS | _OF_TIME:
+    while isinstance(term, Apply) and term.op == "cast" and (_kinds(term) in _OF_TIME or _widens(term)):
         term = term.args[0]
     return term if isinstance(term, Field) else None
+
+
+def _widens(cast: Apply) -> bool:
+    """Every number is still itself, and none has become NULL. As FLOAT 0.3 is another number."""
+    source, target = cast.args[0].type, cast.type
+    if target.kind != "DECIMAL" or source.kind not in ("INT", "DECIMAL"):
+        return False
+    whole = 19 if source.kind == "INT" else source.precision - source.scale
+    return target.scale >= source.scale and target.precision - target.scale >= whole
 
 
 def _kinds(cast: Apply) -> tuple[str, str]:
@@ -127,6 +137,8 @@ def _before(term: Scalar, values: set[Value]) -> set[Value] | None:
         if kinds == ("TIMESTAMP", "DATE"):
             return None
         values = {v // DAY for v in values if isinstance(v, int) and v % DAY == 0}
+    if (column := _column(term)) is not None and column.type.kind == "INT":
+        return {int(v) for v in values if isinstance(v, (int, Fraction)) and v.denominator == 1}
     return values
 
 

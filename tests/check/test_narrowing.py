@@ -20,8 +20,8 @@ from privql.check.tried import tried
 from privql.check.typed import const
 from privql.diagnostics import Source, Span
 from privql.domains import Domain, finite, interval
-from privql.functions.scalar import calendar, evaluate_term
-from privql.kernel.scalars import BOOL, DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value
+from privql.functions.scalar import calendar, evaluate_term, infer
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, decimal
 from privql.pipeline.check import check_text
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
@@ -150,6 +150,12 @@ TIGHT = [
     ("WHERE k", "[-3, 7] or NULL"),
     ("WHERE a > 2 OR k", "[-3, 7] or NULL"),
     ("WHERE a > 100", "nothing"),
+    ("WHERE a = NULL", "nothing"),
+    ("WHERE a IN (1, 100)", "{1}"),
+    ("WHERE a = 5.0", "{5}"),
+    ("WHERE a < 2.5::FLOAT", "[-3, 2]"),
+    ("WHERE a < f", "[-3, 2]"),
+    ("WHERE a + 1 > 5", "[5, 7]"),
 ]
 
 
@@ -157,6 +163,25 @@ TIGHT = [
 def test_facts_are_as_narrow_as_they_can_be(where: str, domain: str) -> None:
     text = f"SELECT SUM(a) FROM people {where} SPEND EPSILON 1"
     assert block(text).aggregates[0].domain.describe() in (domain, {"nothing": "[101, 7]"}.get(domain))
+
+
+TENTHS = [
+    # what SUM(c) is summed over, c being a DECIMAL of tenths from -1.5 to 2.5
+    ("c < 2", "[-1.5, 1.9]"),
+    ("c > 1", "[1.1, 2.5]"),
+    ("c > 0.05", "[0.1, 2.5]"),
+    ("c < 0.05", "[-1.5, 0]"),
+    ("c <= 0.3::FLOAT", "[-1.5, 0.3]"),
+    ("c >= 0.1::FLOAT", "[0.1, 2.5]"),
+    ("c::DECIMAL(5,0) = 1", "[0.5, 1.4]"),
+    ("c IN (0.5, 2, 7)", "{0.5, 2}"),
+]
+
+
+@pytest.mark.parametrize(("where", "domain"), TENTHS)
+def test_facts_are_as_narrow_on_a_grid(where: str, domain: str) -> None:
+    found = block(f"SELECT SUM(c) FROM people WHERE {where} SPEND EPSILON 1").aggregates[0].domain
+    assert found.describe() == domain
 
 
 MOMENTS = [
@@ -296,6 +321,45 @@ def test_no_value_that_a_condition_lets_through_is_cut_off() -> None:
                     assert a in found.get("x", columns["x"]) and b in found.get("y", columns["y"]), (test, holds, a, b)
         apart += found.get("x", columns["x"]) != columns["x"]
     assert apart > 150
+
+
+NUMBERS = (FLOAT, decimal(5, 0), decimal(2, 2), decimal(5, 2), decimal(20, 1))
+
+
+def test_no_number_lies_outside_what_a_comparison_through_a_cast_teaches() -> None:
+    """A cast may round, and may leave NULL; 0.3 as FLOAT is less than 0.3."""
+    choice = random.Random(4)
+    for _ in range(400):
+        source, target = choice.choice((INT, decimal(4, 1))), choice.choice(NUMBERS)
+        grid = Fraction(1) if source == INT else Fraction(1, 10)
+        values: list[Value] = [int(n) if source == INT else n * grid for n in range(-15, 26)]
+        cast = Apply("cast", (Field("x", source),), target)
+        near = [evaluate_term(cast, {"x": value}) for value in values]
+        others = [other for other in choice.sample(near, 2) if other is not None]
+        if not others:
+            continue
+        op = choice.choice(("eq", "ne", "lt", "le", "gt", "ge", "in", "is_null"))
+        sides: tuple[Scalar, ...] = (cast, *(Const(other, target) for other in others))
+        sides = sides if op == "in" else sides[:1] if op == "is_null" else sides[:2]
+        if len(sides) == 2 and op != "in" and choice.random() < 0.3:
+            sides = sides[::-1]
+        test, holds, or_null = Apply(op, sides, BOOL), choice.random() < 0.7, choice.random() < 0.3
+        known = choice.choice((finite(values, True, grid), interval(-15 * grid, 25 * grid, True, grid)))
+
+        def domain_of(term: Scalar, known: Domain = known) -> Domain:
+            match term:
+                case Const() as each:
+                    return const(each.value, each.type, Span(0, 0)).domain
+                case Apply(args=args) as each:
+                    return infer(each.op, tuple(arg.type for arg in args), each.type, tuple(map(domain_of, args)))
+                case _:
+                    return known
+
+        found = facts(test, domain_of, holds, or_null).get("x", known)
+        wanted = (holds, None if or_null else holds)
+        kept = [x for x in (*values, None) if evaluate_term(test, {"x": x}) in wanted]
+        assert all(x in found for x in kept), (test, holds, or_null, found, kept)
+        assert all(type(v) is type(values[0]) for v in found.values or ()), (test, found)
 
 
 ARGUMENTS = [
