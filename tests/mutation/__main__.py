@@ -15,11 +15,10 @@ from time import monotonic
 
 from tests.mutation.changes import Change, changes
 from tests.mutation.reached import Reached, watch
-from tests.mutation.trial import trial
+from tests.mutation.trial import Stage, trial
 
 ROOT = Path(__file__).resolve().parents[2]
 SLOWER = 4  # than when its tests were timed may a trial be, until it is given up
-NEAR = {"domains": ("functions", "check")}  # where the tests of a room are that has no tests of its own name
 ELSEWHERE = ("ledger", "mutation", "noise", "surfaces", "syntax")  # what a query means is not decided there
 TESTS = [f"tests/{at.parent.name}" for at in (ROOT / "tests").glob("*/test_*.py") if at.parent.name not in ELSEWHERE]
 
@@ -33,12 +32,13 @@ def main() -> None:
     parser.add_argument("--log", type=Path, default=ROOT / "build/mutation/log.jsonl")
     parser.add_argument("--reached", type=Path, default=ROOT / "build/mutation/reached.json")
     parser.add_argument("--tests", nargs="*", default=sorted(set(TESTS)))
-    parser.add_argument("--seconds", type=float, default=30, help="worth of tests that a fault is shown, twice at most")
+    parser.add_argument("--seconds", type=float, default=30, help="worth of tests that a fault is shown at most")
     parser.add_argument("--again", action="store_true", help="find out anew which tests reach what")
     args = parser.parse_args()
     if args.again or not args.reached.exists():
         watch(ROOT, args.tests, args.reached)
     reached = Reached(args.reached)
+    stage = Stage(ROOT, list(reached.seconds))
     args.log.parent.mkdir(parents=True, exist_ok=True)
     log = [json.loads(line) for line in args.log.read_text("utf-8").splitlines()] if args.log.exists() else []
     known = {entry["key"] for entry in log}
@@ -48,7 +48,7 @@ def main() -> None:
             found = sorted(random.Random(args.seed).sample(found, args.sample), key=lambda change: change.line)
         for change in found:
             if change.key not in known:
-                entry = _tried(change, reached, _killers(log, path), args.seconds)
+                entry = _tried(change, reached, _killers(log, path), stage, args.seconds)
                 log.append(entry)
                 with args.log.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(entry, ensure_ascii=False) + "\n")
@@ -68,18 +68,16 @@ def _killers(log: list[dict[str, object]], path: str) -> Counter[str]:
     return Counter(str(entry["verdict"]).removeprefix("killed ") for entry in log if entry["path"] == path)
 
 
-def _tried(change: Change, reached: Reached, killers: Counter[str], seconds: float) -> dict[str, object]:
-    """First the tests of its own room, which are near, and those that found others; then the rest."""
-    began, room = monotonic(), change.path.split("/")[1].removesuffix(".py")
-    near = tuple(f"tests/{each}/" for each in NEAR.get(room, (room,)))
-    names = sorted(reached.tests(change.path, change.function), key=lambda name: -killers[name])
-    first = [name for name in names if name.startswith(near) or name in killers]
-    verdict = "unreached"
-    for some in (first, [name for name in names if name not in set(first)]):
-        if some:
-            verdict = trial(ROOT, change, _affordable(some, reached, seconds), SLOWER * seconds)
-            if verdict != "survived":
-                break
+def _tried(change: Change, reached: Reached, killers: Counter[str], stage: Stage, seconds: float) -> dict[str, object]:
+    """Shown first to the tests that found others, then to those that enter little else."""
+    began, names = monotonic(), reached.tests(change.path, change.function)
+    names.sort(key=lambda name: -killers[name])
+    verdict = stage.trial(change, _affordable(names, reached, seconds), SLOWER * seconds) if names else "unreached"
+    if verdict in ("survived", "timeout", "elsewhere"):
+        # before the fault was there some had done their part; and what is done only once is not in a function
+        again = reached.importing(change.path, change.function) if verdict == "survived" else names
+        if again:
+            verdict = trial(ROOT, change, _affordable(again, reached, seconds), SLOWER * seconds)
     print(f"{verdict:9.9} {change.path}:{change.line} {change.kind}: {change.before} -> {change.after}", flush=True)
     return {
         "key": change.key,

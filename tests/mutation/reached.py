@@ -87,21 +87,27 @@ class Reached:
     def __init__(self, path: Path) -> None:
         known = json.loads(path.read_text("utf-8"))
         self.seconds: dict[str, float] = {name: test["seconds"] for name, test in known["tests"].items()}
+        self._breadth = {name: len(test["entered"]) for name, test in known["tests"].items()}
         self._by: dict[str, set[str]] = defaultdict(set)
         by_file: dict[str, list[str]] = defaultdict(list)
         for name, test in known["tests"].items():
             by_file[name.split("::")[0]].append(name)
             for function in test["entered"]:
                 self._by[function].add(name)
+        self._importing: dict[str, set[str]] = defaultdict(set)
         for file, functions in known["importing"].items():
             for function in functions:
-                self._by[function].update(by_file[file])
+                self._importing[function].update(by_file[file])
 
     def tests(self, path: str, function: str) -> list[str]:
         """Those that enter the function - of what a module does as it is imported, those that enter the module."""
         if function != MODULE:
-            return self._quickest(self._by[f"{path}:{function}"])
-        return self._quickest(set().union(*(names for at, names in self._by.items() if at.startswith(f"{path}:"))))
+            return self._nearest(self._by[f"{path}:{function}"] | self._importing[f"{path}:{function}"])
+        return self._nearest(set().union(*(names for at, names in self._by.items() if at.startswith(f"{path}:"))))
 
-    def _quickest(self, names: set[str]) -> list[str]:
-        return sorted(names, key=lambda name: (self.seconds[name], name))
+    def importing(self, path: str, function: str) -> list[str]:
+        """Those of the files that enter the function as they are imported."""
+        return self._nearest(self._importing[f"{path}:{function}"])
+
+    def _nearest(self, names: set[str]) -> list[str]:
+        return sorted(names, key=lambda name: (self._breadth[name], self.seconds[name], name))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.abc
 import importlib.machinery
 import os
+import pickle
 import resource
 import select
 import signal
 import sys
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
+from typing import NoReturn
 
 import duckdb  # noqa: F401 - so that each trial has it already
 import hypothesis
@@ -60,7 +65,7 @@ class _Chosen:
         self.order = {name: at for at, name in enumerate(names)}
         self.out = out
 
-    def tell(self, verdict: str) -> None:
+    def tell(self, verdict: str) -> NoReturn:
         os.write(self.out, verdict.encode())
         os._exit(0)
 
@@ -77,21 +82,116 @@ class _Chosen:
 
 
 def trial(root: Path, change: Change, names: list[str], patience: float) -> str:
-    """What became of the fault: `killed` and by which test, `survived`, or `timeout`."""
+    """What becomes of the fault where all is imported anew: `killed` and by which test, `survived`, or `timeout`."""
+
+    def attempt(out: int) -> None:
+        chosen = _Chosen(names, out)
+        sys.meta_path.insert(0, _Finder(root, change))
+        code = pytest.main(["-x", *PLAIN, "--tb=no", *_files(names)], plugins=[chosen])
+        chosen.tell("survived" if code == 0 else f"killed with exit code {code}")
+
+    _hasten()
+    return _forked(attempt, patience)
+
+
+class Stage:
+    """A process that has collected all tests. A fault inside a function is put in its place in a fork of it.
+
+    That takes no time; but what a test's file computed as it was imported, it computed before the fault.
+    """
+
+    def __init__(self, root: Path, names: list[str]) -> None:
+        there, self.out = os.pipe()
+        self.back, here = os.pipe()
+        self.child = os.fork()
+        if not self.child:
+            _hasten()
+            _quiet()
+            os.close(self.out)
+            pytest.main([*PLAIN, "--tb=no", *_files(names)], plugins=[_Waiting(root, there, here)])
+            os._exit(1)
+        os.close(there)
+        os.close(here)
+
+    def trial(self, change: Change, names: list[str], patience: float) -> str:
+        """As above, or `elsewhere`: the fault cannot be put there."""
+        os.write(self.out, len(asked := pickle.dumps((change, names, patience))).to_bytes(8, "big"))
+        with os.fdopen(os.dup(self.out), "wb") as out:
+            out.write(asked)
+        said = os.read(self.back, 4096)
+        if not said:
+            raise RuntimeError("the tests cannot be collected")
+        return said.decode()
+
+
+class _Waiting:
+    def __init__(self, root: Path, asked: int, out: int) -> None:
+        self.root, self.asked, self.out = root, os.fdopen(asked, "rb"), out
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        items = {item.nodeid: item for item in session.items}
+        functions, caches = defaultdict[str, list[FunctionType]](list), []
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType):
+                functions[one.__code__.co_filename].append(one)
+            elif type(one).__name__ == "_lru_cache_wrapper" and str(one.__module__).startswith("privql"):
+                caches.append(one)
+        while size := self.asked.read(8):
+            change, names, patience = pickle.loads(self.asked.read(int.from_bytes(size, "big")))
+
+            def attempt(out: int, change: Change = change, names: list[str] = names) -> None:
+                chosen = _Chosen(names, out)
+                session.config.pluginmanager.register(chosen)
+                if not _put(self.root, change, functions[str(self.root / change.path)]):
+                    chosen.tell("elsewhere")
+                for cache in caches:
+                    cache.cache_clear()
+                some = [items[name] for name in names if name in items]
+                for item, following in pairwise([*some, None]):
+                    session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                chosen.tell("survived")
+
+            os.write(self.out, _forked(attempt, patience).encode())
+        os._exit(0)
+
+
+def _put(root: Path, change: Change, functions: list[FunctionType]) -> bool:
+    codes = _codes(compile(change.tree((root / change.path).read_text("utf-8")), str(root / change.path), "exec"))
+    found = [one for one in functions if one.__code__.co_qualname == change.function]
+    try:
+        for one in found:
+            one.__code__ = codes[change.function, one.__code__.co_firstlineno]
+    except (KeyError, ValueError):  # another name, or other variables of what is around it
+        return False
+    return bool(found)
+
+
+def _codes(code: CodeType) -> dict[tuple[str, int], CodeType]:
+    found: dict[tuple[str, int], CodeType] = {}
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            found |= {(inner.co_qualname, inner.co_firstlineno): inner, **_codes(inner)}
+    return found
+
+
+def _forked(attempt: Callable[[int], None], patience: float) -> str:
+    """What an attempt tells from a process of its own, which ends with it and with all that it started."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
         os.setsid()
-        _try(root, change, names, write)
+        _quiet()
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault may make a loop endless
+        try:
+            attempt(write)
+        except BaseException as error:
+            os.write(write, f"killed with {type(error).__name__}".encode())
+        os._exit(0)
     os.close(write)
     said, until = b"", monotonic() + patience
-    while True:
-        ready, _, _ = select.select([read], [], [], max(0.0, until - monotonic()))
-        part = os.read(read, 4096) if ready else b""
+    while select.select([read], [], [], max(0.0, until - monotonic()))[0] and (part := os.read(read, 4096)):
         said += part
-        if not part:
-            break
     os.close(read)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
@@ -101,19 +201,18 @@ def trial(root: Path, change: Change, names: list[str], patience: float) -> str:
     return "timeout" if monotonic() >= until else "killed by an end of the process"
 
 
-def _try(root: Path, change: Change, names: list[str], out: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault may make a loop endless
+def _files(names: list[str]) -> list[str]:
+    return sorted({name.split("::")[0] for name in names})
+
+
+def _quiet() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
-    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)  # that it fails is enough
+
+
+def _hasten() -> None:
+    """That it fails is enough: no search for the smallest example."""
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("trial", phases=phases, database=None, deadline=None)
     hypothesis.settings.load_profile("trial")
-    chosen = _Chosen(names, out)
-    try:
-        sys.meta_path.insert(0, _Finder(root, change))
-        files = sorted({name.split("::")[0] for name in names})
-        code = pytest.main(["-x", *PLAIN, "--tb=no", *files], plugins=[chosen])
-        chosen.tell("survived" if code == 0 else f"killed with exit code {code}")
-    except BaseException as error:
-        chosen.tell(f"killed with {type(error).__name__}")
