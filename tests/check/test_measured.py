@@ -1,0 +1,62 @@
+"""What an aggregate of private rows counts: the rows that pass its own filter and have a value, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from privql.check.relations import Compute, PrivateScan, Rel, Where
+from privql.diagnostics import Source
+from privql.functions.scalar import evaluate_term
+from privql.kernel.scalars import Value
+from privql.pipeline.check import check_text
+from tests.soundness.world import environment
+
+ENV = environment()
+
+COUNTED: list[tuple[str, Callable[[int | None, bool | None], bool]]] = [
+    # `a` may be NULL, and `k` is TRUE, FALSE or NULL
+    ("COUNT(*)", lambda a, k: True),
+    ("COUNT(a)", lambda a, k: a is not None),
+    ("COUNT(a + 1)", lambda a, k: a is not None),
+    ("COUNT(*) FILTER (WHERE k)", lambda a, k: k is True),
+    ("COUNT(a) FILTER (WHERE k)", lambda a, k: a is not None and k is True),
+    ("COUNT(a) FILTER (WHERE NOT k)", lambda a, k: a is not None and k is False),
+    ("COUNT(COALESCE(a, 0)) FILTER (WHERE k IS NULL)", lambda a, k: k is None),
+    ("SUM(a) FILTER (WHERE k)", lambda a, k: k is True),
+    ("AVG(a) FILTER (WHERE a > 2)", lambda a, k: a is not None and a > 2),
+]
+
+
+def columns(rel: Rel, row: dict[str, Value]) -> dict[str, Value]:
+    match rel:
+        case PrivateScan(columns=read):
+            return {id: row.get(name) for id, name, _ in read}
+        case Where(input=below):
+            return columns(below, row)
+        case Compute(input=below, columns=computed):
+            found = columns(below, row)
+            return {id: evaluate_term(term, found) for id, term in computed}
+        case _:
+            raise AssertionError(rel)
+
+
+@pytest.mark.parametrize(("written", "counts"), COUNTED, ids=[written for written, _ in COUNTED])
+def test_the_rows_that_count(written: str, counts: Callable[[int | None, bool | None], bool]) -> None:
+    one, _ = next(iter(check_text(Source(f"SELECT {written} FROM people SPEND EPSILON 1"), ENV)))
+    assert one.ok and one.plan is not None, str(one)
+    block = one.plan.blocks[0].block
+    (aggregate,) = block.aggregates
+    for a, k in product((None, -3, 2, 3), (None, True, False)):
+        found = columns(block.rel, {"a": a, "k": k})
+        passes = aggregate.where is None or evaluate_term(aggregate.where, found) is True
+        assert passes == counts(a, k), (a, k)
+
+
+@pytest.mark.parametrize("name", ["SUM", "AVG", "COUNT"])
+@pytest.mark.parametrize("order", ["{}(a ORDER BY b)", "{}(a) WITHIN GROUP (ORDER BY b)"])
+def test_an_order_that_does_not_matter_is_refused(name: str, order: str) -> None:
+    one, _ = next(iter(check_text(Source(f"SELECT {order.format(name)} FROM people SPEND EPSILON 1"), ENV)))
+    assert [found.code for found in one.diagnostics] == ["PQL0305"]
