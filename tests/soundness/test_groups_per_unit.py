@@ -117,6 +117,8 @@ def test_a_unit_in_one_group_pays_for_one() -> None:
         if reach == 1:
             assert plan.lowered.bounds.how == "totals"
             assert plan.selection is None or plan.selection.most == 1
+        (limited,) = planned(rows, keys, "AT MOST 1 GROUPS AND 4 ROWS PER UNIT", env)
+        assert limited.lowered.stable.rows == 1  # its total is clamped
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
