@@ -112,10 +112,47 @@ def test_a_filter_leaves_fewer_groups(session: Session, key: str, where: str, ex
         ("admitted KEYS ('2024-02-01')", (FEBRUARY,)),
         ("UPPER(town) KEYS ('A')", ("A",)),
         ("sex KEYS ('F')", ("F",)),
+        ("region KEYS (SELECT code FROM regions)", ("E", "N", "S", "W", "Z")),
+        ("age KEYS (SELECT id FROM stations WHERE id < 3)", (1, 2)),
     ],
 )
 def test_stated_keys(session: Session, keys: str, expected: tuple[Value, ...]) -> None:
     assert members(session, f"SELECT COUNT(*) FROM patients GROUP BY {keys}") == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ("region KEYS (SELECT code, name FROM regions)", "PQL0308"),
+        ("region KEYS (SELECT region FROM patients)", "PQL0308"),
+        ("age KEYS (SELECT COUNT(*) FROM patients)", "PQL0308"),
+        ("age KEYS (SELECT code FROM regions)", "PQL0301"),
+        ("age KEYS (SELECT nothing FROM regions)", "PQL0202"),
+        ("age KEYS (age, 2)", "PQL0308"),
+    ],
+)
+def test_groups_are_stated_by_constants_or_one_public_column(session: Session, keys: str, code: str) -> None:
+    check = session.check(f"SELECT COUNT(*) FROM patients GROUP BY {keys} SPEND EPSILON 1")
+    assert [found.code for found in check.diagnostics] == [code]
+
+
+@pytest.mark.parametrize("keys", ["a, b", "A, B", "1, 2", "smoker, b", "a, sex", "1, sex"])
+def test_keys_are_named_by_alias_place_or_column(session: Session, keys: str) -> None:
+    text = f"SELECT smoker AS a, sex AS b, COUNT(*) FROM patients GROUP BY {keys} SPEND EPSILON 1"
+    check = session.check(text)
+    assert check.ok and check.plan is not None, str(check)
+    found = [key.members for key in check.plan.blocks[0].block.keys]
+    assert found == [(False, True, None), ("F", "M", "X", None)]
+
+
+def test_a_bare_null_is_one_group(session: Session) -> None:
+    assert members(session, "SELECT NULL AS n, COUNT(*) FROM patients GROUP BY n") == (None,)
+
+
+@pytest.mark.parametrize("tail", ["ORDER BY age", "LIMIT 1", "OFFSET 1", "ORDER BY age LIMIT 1"])
+def test_private_rows_are_in_no_order(session: Session, tail: str) -> None:
+    check = session.check(f"SELECT COUNT(*) FROM (SELECT age FROM patients {tail}) AS t SPEND EPSILON 1")
+    assert [found.code for found in check.diagnostics] == ["PQL0407"]
 
 
 def test_every_group_is_answered_and_no_other(session: Session) -> None:
