@@ -65,6 +65,7 @@ VALUES, VALUE = rules.gather(THREE, (("value", X),), ()), Field("value", INT)
 AT_MOST_ONE = rules.combine(
     ONE_VISIT, TESTS, Combine("INTERSECT", True, ONE_VISIT.term, TESTS.term, (("a", "v", "x"),))
 )
+AS_FEW = rules.combine(ONE_TEST, VISITS, Combine("INTERSECT", True, ONE_TEST.term, VISITS.term, (("b", "y", "w"),)))
 
 REACHED: dict[str, tuple[Stable, int]] = {
     "scan of a key": (PEOPLE, 1),
@@ -87,7 +88,7 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "inner join, both unique": (beside("INNER", TWO, VALUES, (NUMBER, VALUE)), 2),
     "left join, both unique": (beside("LEFT", TWO, VALUES, (NUMBER, VALUE)), 2),
     "left join of one row": (beside("LEFT", PEOPLE, THREE), 3),
-    "full join, of one row each": (beside("FULL", AT_MOST_ONE, ONE_TEST, (Field("a", INT), X)), 2),
+    "full join, of one row each": (beside("FULL", AT_MOST_ONE, AS_FEW, (Field("a", INT), Field("b", INT))), 2),
     "full join, all met": (beside("FULL", TWO, THREE, (V, X)), 6),
     "full join, none met": (beside("FULL", ONE_VISIT, ONE_TEST, (V, X)), 2),
     "full join, none of more met": (beside("FULL", ONE_VISIT, THREE, (V, X)), 4),

@@ -69,7 +69,7 @@ def _killers(log: list[dict[str, object]], path: str) -> Counter[str]:
 
 
 def _tried(change: Change, reached: Reached, killers: Counter[str], stage: Stage, seconds: float) -> dict[str, object]:
-    """Shown first to the tests that found others, then to those that enter little else."""
+    """Shown first to the tests that found others, then to those that enter little else and are quick."""
     began, names = monotonic(), reached.tests(change.path, change.function)
     names.sort(key=lambda name: -killers[name])
     verdict = stage.trial(change, _affordable(names, reached, seconds), SLOWER * seconds) if names else "unreached"

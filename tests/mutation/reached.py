@@ -102,12 +102,12 @@ class Reached:
     def tests(self, path: str, function: str) -> list[str]:
         """Those that enter the function - of what a module does as it is imported, those that enter the module."""
         if function != MODULE:
-            return self._nearest(self._by[f"{path}:{function}"] | self._importing[f"{path}:{function}"])
-        return self._nearest(set().union(*(names for at, names in self._by.items() if at.startswith(f"{path}:"))))
+            return self._telling(self._by[f"{path}:{function}"] | self._importing[f"{path}:{function}"])
+        return self._telling(set().union(*(names for at, names in self._by.items() if at.startswith(f"{path}:"))))
 
     def importing(self, path: str, function: str) -> list[str]:
         """Those of the files that enter the function as they are imported."""
-        return self._nearest(self._importing[f"{path}:{function}"])
+        return self._telling(self._importing[f"{path}:{function}"])
 
-    def _nearest(self, names: set[str]) -> list[str]:
-        return sorted(names, key=lambda name: (self._breadth[name], self.seconds[name], name))
+    def _telling(self, names: set[str]) -> list[str]:
+        return sorted(names, key=lambda name: (self._breadth[name] * (self.seconds[name] + 0.01), name))

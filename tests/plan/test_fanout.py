@@ -130,6 +130,11 @@ TIGHT = [
     ("SELECT x, y FROM p UNION ALL SELECT k, z FROM q", {(0,): 4, (1,): 5}),
     ("SELECT a, b FROM (VALUES (1, 2), (1, 3)) AS v (a, b)", {(): 2, (0, 1): 2}),
     ("SELECT COUNT(*) AS n FROM p", {(): 1}),
+    ("SELECT DISTINCT y, x FROM p", {(1,): 3}),
+    ("SELECT y, x, ROW_NUMBER() OVER (ORDER BY x, y) AS r FROM p", {(1,): 3, (2,): 5}),
+    ("WITH t AS (SELECT y AS a, x AS b FROM p) SELECT b FROM t", {(0,): 3}),
+    ("SELECT y + 0 AS a, x FROM p", {(0,): 5, (1,): 3}),
+    ("SELECT x, y FROM p LIMIT 0", {(0,): 1}),
 ]
 
 
