@@ -60,8 +60,8 @@ def cheaper(check: StatementCheck) -> list[Hint]:
             if again.plan is None or _names(again) != _names(check):
                 continue
             gain = gained(check.plan, again.plan)
-            if gain is not None:
-                found.append(Hint(what, rewritten, _price(check.plan, again.plan), gain))
+            if gain is not None and (price := _price(check.plan, again.plan)):
+                found.append(Hint(what, rewritten, price, gain))
     return sorted(found, key=lambda hint: -hint.gain)[:_SHOWN]
 
 
@@ -102,7 +102,7 @@ def _noise(one: Measurement) -> Fraction:
 
 
 def _price(before: Plan, after: Plan) -> str:
-    """What is spent, where that is less; else the error that shrinks most."""
+    """What is spent, where that is less, and the error that shrinks most; "" where nobody would see a difference."""
     said = []
     if after.epsilon.constant < before.epsilon.constant:
         said.append(f"ε = {after.epsilon.text} instead of {before.epsilon.text}")
@@ -110,7 +110,7 @@ def _price(before: Plan, after: Plan) -> str:
         said.append(f"δ = {amount_text(after.delta)} instead of {amount_text(before.delta)}" if after.delta else "no δ")
     pairs = zip(before.measurements, after.measurements, strict=True)
     one, other = max(pairs, key=lambda pair: _noise(pair[0]) / _noise(pair[1]))
-    if _noise(one) / _noise(other) >= _WORTH:
+    if _noise(one) / _noise(other) >= _WORTH and _error(one) != _error(other):
         said.append(f"{one.aggregate.text} ± {_error(other)} instead of {_error(one)}")
     return ", ".join(said)
 
@@ -164,7 +164,8 @@ def fewer_rows(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
     half = ast.Number(str(most // 2))
     clause = replace(query.privacy or ast.Privacy(span=check.span), rows=half)
     rows = "1 row" if most // 2 == 1 else f"{most // 2} rows"
-    what = f"`AT MOST {most // 2} ROWS PER UNIT`, if {rows} of each {block.unit.name} will do"
+    groups = f"{unparse(clause.groups)} GROUPS AND " if clause.groups is not None else ""
+    what = f"`AT MOST {groups}{most // 2} ROWS PER UNIT`, if {rows} of each {block.unit.name} will do"
     yield what, replace(query, privacy=clause)
 
 

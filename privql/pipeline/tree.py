@@ -25,10 +25,11 @@ from privql.check.relations import (
     Rel,
     Sorted,
     Where,
+    WindowCall,
     Windowed,
 )
 from privql.frozen import frozen
-from privql.kernel.scalars import Apply, Field, Scalar, fields
+from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
 from privql.pipeline.wording import Words
 from privql.plan.lower import rows_within
 
@@ -95,6 +96,13 @@ class Tree:
         match rel:
             case PrivateScan(table=name):
                 yield Step(f"read {name}", self._counted(rel), self._owned(rel), depth)
+            case Where(input=Windowed(input=input, calls=((rank, call),)), condition=condition) if kept := self._first(
+                rank, call, condition
+            ):
+                yield from self._steps(input, depth)
+                yield Step(kept, self._counted(rel), "", depth)
+            case Where(input=input, condition=Const(value=True)):
+                yield from self._steps(input, depth)
             case Where(input=input, condition=condition):
                 yield from self._steps(input, depth)
                 first, *others = conjuncts(condition)
@@ -140,6 +148,23 @@ class Tree:
             case _:
                 yield Step(f"public rows of {words.sources(rel)}", "", "", depth)
 
+    def _first(self, rank: str, call: WindowCall, condition: Scalar) -> str:
+        """LIMIT and OFFSET of a correlated query: a rank without a name that lies beyond one number, up to another."""
+        match conjuncts(condition):
+            case _ if self._words.named(rank):
+                return ""
+            case [Apply(op="gt", args=(Field(name=low), Const(value=int(after))))] if low == rank:
+                kept = f"all but the first {after}"
+            case [
+                Apply(op="gt", args=(Field(name=low), Const(value=int(after)))),
+                Apply(op="le", args=(Field(name=high), Const(value=int(up_to)))),
+            ] if low == high == rank:
+                kept = f"the rows {after + 1} to {up_to}" if after else f"the first {up_to}"
+            case _:
+                return ""
+        by = f" by {self._words.order(call)}" if call.order else ""
+        return f"{kept} for each row around{by}"
+
     def _owned(self, rel: PrivateScan) -> str:
         table, unit = self._env.catalog.table(rel.table), self._block.unit.name
         most = self._of(rel)
@@ -164,7 +189,9 @@ class Tree:
                 remark = f"x ∞: nothing says how many rows of {beside} one row meets"
         elif after is not None and before is not None and after > before:
             times = f"x {after // before}" if after % before == 0 else f"{before} to {after}"
-            most = f"up to {counted(self._of(met))}" if private(met) else f"one row may meet {after // before}"
+            # beside one row, a correlated query leaves fewer of them than it reads
+            many = after // before if before == 1 else self._of(met)
+            most = f"up to {counted(many)}" if private(met) else f"one row may meet {after // before}"
             remark = f"{times}: {most} of {beside}"
         if private(met):
             yield Step(f"{kind}join{on}", self._counted(rel), remark, depth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from privql.check.relations import (
     Attribute,
@@ -18,7 +19,7 @@ from privql.check.relations import (
     Subquery,
     WindowCall,
 )
-from privql.domains import value_text
+from privql.domains import number_text, value_text
 from privql.frozen import inside
 from privql.functions.scalar import function
 from privql.kernel.scalars import Apply, Const, Field, Scalar
@@ -49,9 +50,12 @@ class Words:
         self.attributes = attributes
         self._subqueries = dict(query.subqueries)
 
-    def name(self, id: str) -> str:
+    def named(self, id: str) -> str:
         known = self.attributes.get(id)
-        return known.name if known is not None and known.name else "a column"
+        return known.name if known is not None else ""
+
+    def name(self, id: str) -> str:
+        return self.named(id) or "a column"
 
     def term(self, term: Scalar, around: int = 0, depth: int = 0) -> str:
         """`around`: how tightly binds what this stands in."""
@@ -59,6 +63,8 @@ class Words:
             case Field(name=name):
                 asked = self._subqueries.get(name)
                 return self.name(name) if asked is None else self._asked(asked, depth)
+            case Const(value=(int(months), int(days), int(microseconds))):
+                return f"INTERVAL '{_lasting(months, days, microseconds)}'"
             case Const(value=value, type=type):
                 moment = type.kind in ("DATE", "TIMESTAMP") and value is not None
                 return f"{type.kind} '{value_text(value, type)}'" if moment else value_text(value, type)
@@ -131,14 +137,28 @@ class Words:
         args = ", ".join(map(self.term, call.call.args))
         over = []
         if call.partition:
-            over.append(f"PARTITION BY {', '.join(map(self.term, call.partition))}")
+            over.append(f"PARTITION BY {', '.join(map(self._whose, call.partition))}")
         if call.order:
-            keys = (self.term(key.value) + (" DESC" if key.descending else "") for key in call.order)
-            over.append(f"ORDER BY {', '.join(keys)}")
+            over.append(f"ORDER BY {self.order(call)}")
         if call.frame_unit is not None:
             ends = (self._edge(edge) for edge in (call.frame_start, call.frame_end) if edge is not None)
             over.append(f"{call.frame_unit} {' TO '.join(ends)}")
         return f"{call.call.function.upper()}({args}) OVER ({' '.join(over)})"
 
+    def order(self, call: WindowCall) -> str:
+        return ", ".join(self.term(key.value) + (" DESC" if key.descending else "") for key in call.order)
+
+    def _whose(self, term: Scalar) -> str:
+        """A column without a name is the number of the row around a correlated query."""
+        return "the row around" if isinstance(term, Field) and not self.named(term.name) else self.term(term)
+
     def _edge(self, edge: FrameBound) -> str:
         return edge.kind if edge.size is None else f"{self.term(edge.size)} {edge.kind}"
+
+
+def _lasting(months: int, days: int, microseconds: int) -> str:
+    """As INTERVAL is written, in one text."""
+    seconds = Fraction(microseconds, 10**6)
+    sizes = [(Fraction(months), "month"), (Fraction(days), "day"), (seconds, "second")]
+    said = [f"{number_text(size)} {unit}{'' if size == 1 else 's'}" for size, unit in sizes if size]
+    return " ".join(said) or "0 days"

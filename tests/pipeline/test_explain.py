@@ -54,6 +54,12 @@ SHOWN = [
     # bounds that nobody stated
     "SELECT vip, AVG(wealth BOUNDS AUTO) AS w FROM customers GROUP BY vip SPEND EPSILON 1",
     "SELECT SUM(quantity BOUNDS AUTO) AS q, COUNT(*) AS n FROM lines SPEND EPSILON 1",
+    # the first rows for each row around, and a distance in time
+    "SELECT last.flag, COUNT(*) AS n FROM customers c, LATERAL (SELECT flag FROM lines l WHERE l.id = c.id"
+    " ORDER BY shipped DESC LIMIT 2 OFFSET 1) AS last GROUP BY last.flag SPEND EPSILON 1",
+    "SELECT COUNT(*) AS n FROM lines a JOIN lines b USING (id)"
+    " WHERE a.shipped < b.shipped - INTERVAL '1 month 2 days 6 h' AND a.price > b.price"
+    " AT MOST 7 ROWS PER UNIT SPEND EPSILON 1",
     # two measurements, one of another unit's
     "WITH v AS (SELECT AVG(views) AS mean FROM visits SPEND EPSILON 0.3)"
     " SELECT COUNT(*) AS n, (SELECT mean FROM v) AS mean FROM customers WHERE wealth > 0 SPEND EPSILON 0.2",
@@ -124,6 +130,18 @@ def test_what_is_cheaper_is_valid_and_costs_what_is_printed(query: str, session:
             widths = one.halfwidth(Fraction(95, 100)), other.halfwidth(Fraction(95, 100))
             if f"{one.aggregate.text} ±" in hint.price and None not in widths:
                 assert f"± {rough(widths[1])} instead of {rough(widths[0])}" in hint.price
+
+
+def test_what_nobody_would_see_is_not_called_cheaper(session: Session) -> None:
+    rows = "SELECT flag, COUNT(*) AS n FROM lines GROUP BY flag AT MOST 4 ROWS PER UNIT SPEND EPSILON"
+    assert hints(session, f"{rows} 4")[1] and not hints(session, f"{rows} 90")[1]
+
+
+def test_what_is_cheaper_keeps_the_limit_on_groups(session: Session) -> None:
+    query = (
+        "SELECT flag, SUM(quantity) AS q FROM lines GROUP BY flag AT MOST 2 GROUPS AND 8 ROWS PER UNIT SPEND EPSILON 1"
+    )
+    assert any("`AT MOST 2 GROUPS AND 4 ROWS PER UNIT`" in hint.what for hint in hints(session, query)[1])
 
 
 JOBS = "SELECT job, COUNT(*) FROM customers JOIN lines USING (id) GROUP BY job"
