@@ -162,5 +162,6 @@ def _excerpt(text: str, column: int) -> tuple[str, int]:
     limit = 160
     if len(text) <= limit:
         return text, column
-    start = max(0, column - 1 - 40)
-    return ("…" if start else "") + text[start : start + limit] + "…", column - start + (1 if start else 0)
+    start = max(0, min(column - 1 - 40, len(text) - limit))
+    before, after = "…" if start else "", "…" if start + limit < len(text) else ""
+    return before + text[start : start + limit] + after, column - start + len(before)

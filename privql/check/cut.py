@@ -140,12 +140,17 @@ def _for_each(
 def across_units(tail: Tail, span: Span) -> Exception:
     if tail.per_unit:
         return not_yet("LIMIT n PER UNIT with OFFSET or n = 0", span, "number the rows of each unit with ROW_NUMBER")
+    cut = tail.limit is not None or tail.offset
+    what = " and ".join(["ORDER BY"] * bool(tail.order) + ["LIMIT"] * bool(cut))
     return refuse(
         "PQL0407",
-        "ORDER BY and LIMIT across private rows",
+        f"{what} across private rows",
         tail.order[0].span if tail.order else span,
-        why="which rows stay would depend on everybody's rows, so one person could change all of them",
-        help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit",
+        why="which rows stay would depend on everybody's rows, so one person could change all of them"
+        if cut
+        else "where a row stands would depend on everybody's rows, so one person could change all of them",
+        help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit, "
+        "and `FROM DUMMY t` shows invented rows, for their form",
     )
 
 

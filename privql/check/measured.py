@@ -141,7 +141,7 @@ def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:
         argument.span,
         label=missing,
         why=f"sensitivity: |{written}| x rows per unit = ∞",
-        help=f"write `{name.upper()}({fix})`",
+        help=f"write `{name.upper()}({fix})` with bounds that you know, or let `BOUNDS AUTO` look for some",
         fixes=(Fix(node.span, fix),),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from privql.check import constants
@@ -57,11 +58,13 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
             raise refuse("PQL0302", wrong, span, help="correct this argument")
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
+        taken_types = signatures(op)
+        alike = ", where every T is the same type" if re.search(r"\bT\b", taken_types) else ""
         raise refuse(
             "PQL0301",
             f"`{shown}` does not take ({given})",
             span,
-            why=f"`{shown}` takes {signatures(op)}",
+            why=f"`{shown}` takes {taken_types}{alike}",
             help="cast an argument, `CAST(x AS …)`, or correct it",
         )
     taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]

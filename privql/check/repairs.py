@@ -14,13 +14,14 @@ from privql.policy.findings import listing
 from privql.syntax import ast, unparse
 from privql.syntax.unparse_queries import relation
 
-Named = tuple[str, str, str | None]  # the alias of an item of FROM, a column of it, and what that locates
+# The alias of an item of FROM, a column of it, what that locates, and the table that it is a column of.
+Named = tuple[str, str, str | None, str | None]
 
 
 def off_the_unit(left: Iterable[str], right: Iterable[str], node: ast.Select | ast.Join, scope: Scope) -> PrivQLError:
     """Private rows of both sides, known by their columns, that no condition ties to one unit."""
     sides = [_named(scope, frozenset(ids)) for ids in (left, right)]
-    one, other = (listing(list(dict.fromkeys(alias for alias, _, _ in side))) for side in sides)
+    one, other = (listing(list(dict.fromkeys(alias for alias, *_ in side))) for side in sides)
     tie = _tie(*sides)
     return refuse(
         "PQL0412",
@@ -34,7 +35,7 @@ def off_the_unit(left: Iterable[str], right: Iterable[str], node: ast.Select | a
 
 def _named(scope: Scope, ids: frozenset[str] | None = None) -> list[Named]:
     return [
-        (item.alias, column.name, column.locates)
+        (item.alias, column.name, column.locates, column.table)
         for item in scope.items
         for column in item.columns
         if column.label is Label.PRIVATE and (ids is None or column.id in ids)
@@ -42,17 +43,21 @@ def _named(scope: Scope, ids: frozenset[str] | None = None) -> list[Named]:
 
 
 def _tie(left: list[Named], right: list[Named]) -> ast.Binary | None:
-    """An equality of two columns that locate the same unit's rows."""
-    for alias, name, place in left:
-        for other, same, there in right:
-            if place is not None and place == there:
-                return ast.Binary("=", ast.Column((alias, name)), ast.Column((other, same)))
-    return None
+    """An equality of two columns that locate the same unit's rows; of a table's own key, where each row would meet
+    only itself, if there is no other."""
+    ties = [
+        (table == where and not place.startswith("unit "), (alias, name), (other, same))
+        for alias, name, place, table in left
+        for other, same, there, where in right
+        if place is not None and place == there
+    ]
+    _, one, two = min(ties, key=lambda tie: tie[0], default=(False, (), ()))
+    return ast.Binary("=", ast.Column(one), ast.Column(two)) if ties else None
 
 
 def _unnamed(sides: list[list[Named]]) -> str:
     for side in sides:
-        if side and all(place is None for _, _, place in side):
+        if side and all(place is None for _, _, place, _ in side):
             return f"select the unit's column in `{side[0][0]}`, too, and join on it"
     return "select the unit's column on both sides, and join on it"
 
@@ -118,5 +123,6 @@ def _scanned(select: ast.Select, context: Context) -> list[Named]:
     for node in select.relations:
         table = context.env.catalog.table(".".join(node.path)) if isinstance(node, ast.TableRef) else None
         if isinstance(node, ast.TableRef) and table is not None and table.private:
-            out += [(node.alias or node.path[-1], column.name, locates(column, table)) for column in table.columns]
+            alias = node.alias or node.path[-1]
+            out += [(alias, column.name, locates(column, table), table.name) for column in table.columns]
     return out

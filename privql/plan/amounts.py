@@ -46,8 +46,14 @@ class Amount:
 
     @property
     def text(self) -> str:
-        """As a person reads it: decimals where they are exact."""
-        return amount_text(self.constant) if self.known and self.constant >= 0 else str(self)
+        """As a person reads it: decimals where they are exact, and what is taken away with its minus."""
+        terms = [(self.constant, "")] if self.constant or not self.params else []
+        said = ""
+        for factor, name in [*terms, *((factor, f"${name}") for name, factor in self.params)]:
+            size = amount_text(abs(factor))
+            sign = "-" if factor < 0 else "+" if said else ""
+            said += (f" {sign} " if said else sign) + ((name if size == "1" else f"{size}*{name}") if name else size)
+        return said
 
 
 ZERO = Amount()

@@ -80,7 +80,7 @@ def split(
                     "PQL0501",
                     "nothing says what this query may spend",
                     span,
-                    why="it has no SPEND or WITHIN, and neither the session nor the budget has a default ε",
+                    why="it has no SPEND or WITHIN, and neither the session nor a budget open to you has a default ε",
                     help="add `SPEND EPSILON 0.1` at the end",
                 )
             spent, each = [own for own in fixed if own is not None], ZERO
@@ -128,7 +128,7 @@ def _shared(
             "PQL0507",
             "its aggregates alone spend more than the query",
             span,
-            why=f"of ε = {total.text}, their own clauses leave ε = {number_text(rest.constant)}",
+            why=f"their own clauses take ε = {(total - rest).text} of ε = {total.text}",
             help="spend more on the query, or less on an aggregate",
         )
     fractions = _fractions([_weight(one, params) for one in open_])

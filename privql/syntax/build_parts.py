@@ -26,7 +26,10 @@ def gathered(parts: Iterable[Part], *, separable: bool = True) -> dict[str, Any]
         if part.field in found:
             fixes = (Fix(part.span, ""),) if separable else ()
             message = f"`{part.words}` is given twice"
-            raise refuse("PQL0105", message, part.span, help="keep one of them", fixes=fixes)
+            advice = "keep one of them"
+            if part.field == "at_most":
+                advice += "; rows and groups go together, `AT MOST 2 GROUPS AND 5 ROWS PER UNIT`"
+            raise refuse("PQL0105", message, part.span, help=advice, fixes=fixes)
         found[part.field] = part.value
     return found
 

@@ -12,6 +12,7 @@ import pytest
 
 import privql
 from privql.diagnostics import PrivQLError
+from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
 
@@ -361,3 +362,16 @@ def test_json_of_symbols_and_faults() -> None:
     assert fault["code"] == "PQL0202" and fault["severity"] == "error" and (fault["line"], fault["column"]) == (1, 69)
     assert fault["fixes"] == [{"span": {"start": [1, 69], "end": [1, 72]}, "text": "name"}]
     assert fault["why"] is None and fault["help"] == "did you mean `name`?"
+
+
+def test_amounts_with_parameters_are_written_for_people() -> None:
+    e, f = (Amount(params=((name, Fraction(1)),)) for name in "ef")
+    for amount, text in [
+        (Amount(Fraction(5, 2)) - e.times(Fraction(2)), "2.5 - 2*$e"),
+        (Amount(Fraction(1, 3)) + e + f.times(Fraction(1, 4)), "1/3 + $e + 0.25*$f"),
+        (f - e, "$f - $e"),
+        (ZERO - e, "-$e"),
+        (ZERO - Amount(Fraction(1, 2)), "-0.5"),
+        (ZERO, "0"),
+    ]:
+        assert amount.text == text
