@@ -16,6 +16,7 @@ from privql.syntax.place import Place, place
 
 _GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
 _PLURAL = {"ROW": "ROWS", "GROUP": "GROUPS"}  # `AT MOST 1 ROW PER UNIT`
+_BEGINS = frozenset({"SELECT", "CREATE", "GRANT", "EXPLAIN"})  # statements, and nothing after a whole one
 _LONG = 10_000  # tokens of a statement that no person wrote, and for which no repair is tried
 # Words that are easily left out, and what they can only follow, if they could be names elsewhere.
 _FORGOTTEN = {
@@ -166,7 +167,9 @@ def _forgotten(here: Place) -> Diagnostic | None:
 
 
 def _guess(here: Place) -> str:
-    """A near word that would lead further, though something else is wrong, too."""
+    """Another statement that begins here; or a near word that would lead further, though more is wrong."""
+    if here.kind in _BEGINS and "$END" in here.admitted(here.index):
+        return "end the statement before it with `;`"
     for at in (here.index, here.index - 1):
         for near in _near(here, at)[:1]:
             if difflib.SequenceMatcher(None, here.word_at(at), near).ratio() >= 0.75:
