@@ -1,4 +1,4 @@
-"""Expressions: names to columns, calls to total functions, and the domain of each, narrowed by what is known.
+"""Expressions: literals and operators, calls to total functions, and the domain of each, narrowed by what is known.
 
 `typed` is one small function a construct. Types come from the signatures of `functions.scalar`; implicit casts are
 INT to DECIMAL to FLOAT and DATE to TIMESTAMP, and a string literal takes its partner's type.
@@ -10,10 +10,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from privql.check import constants
-from privql.check.opaque import readable
 from privql.check.operations import (
     OPERATORS,
-    VOLATILE,
     agree,
     apply,
     cast,
@@ -22,17 +20,16 @@ from privql.check.operations import (
     negated,
     not_yet,
     sized,
-    volatile,
 )
-from privql.check.relations import Attribute, SubqueryKind
+from privql.check.relations import SubqueryKind
+from privql.check.resolved import column, identifier
 from privql.check.row_values import by_parts
 from privql.check.typed import Place, Typed, const
-from privql.diagnostics import Fix, PrivQLError, Span, refuse
+from privql.diagnostics import Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.functions.scalar.calendar import named
 from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
-from privql.names import fold
 from privql.syntax import ast, unparse
 
 
@@ -57,7 +54,7 @@ def typed(node: ast.Expr, place: Place) -> Typed:
         case ast.Param():
             return constants.parameter(node, place.context)
         case ast.Column():
-            return _column(node, place)
+            return column(node, place)
         case ast.Unary():
             return _unary(node, place)
         case ast.Binary():
@@ -121,42 +118,6 @@ def condition(node: ast.Expr, place: Place, where: str = "") -> Typed:
 # ---------------------------------------------------------------- one function a construct
 
 
-def _column(node: ast.Column, place: Place) -> Typed:
-    alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
-    if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
-        return replace(alias, span=node.span)
-    if len(node.path) == 1 and fold(node.path[0]) in VOLATILE and not place.scope.find(node.path):
-        raise volatile(node.path[0], node.span)
-    attribute = _resolved(node, place)
-    readable(attribute, node.span)
-    place.context.used[attribute.id] = node.span
-    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
-
-
-def _resolved(node: ast.Column, place: Place) -> Attribute:
-    try:
-        return place.scope.resolve(node.path, node.span)
-    except PrivQLError as unknown:
-        if not any(found.fixes for found in unknown.diagnostics):
-            _meant_as_text(node, place)
-        raise
-
-
-def _meant_as_text(node: ast.Column, place: Place) -> None:
-    """`region = "north"`: in SQL, double quotes make a name."""
-    source = place.context.source
-    if len(node.path) == 1 and source is not None and source.at(node.span).startswith('"'):
-        text = "'" + node.path[0].replace("'", "''") + "'"
-        raise refuse(
-            "PQL0202",
-            f"no column named `{node.path[0]}`",
-            node.span,
-            why="double quotes make a name, single quotes a text",
-            help=f"if you mean the text, write `{text}`",
-            fixes=(Fix(node.span, text),),
-        ) from None
-
-
 def storable(value: Typed) -> Typed:
     """What a column, a group key or a row of VALUES may be."""
     if value.type.kind == "INTERVAL":
@@ -194,17 +155,6 @@ def _unary(node: ast.Unary, place: Place) -> Typed:
             return operand
         case "~":
             return apply("bits_not", [operand], node.span)
-
-
-def identifier(node: ast.Expr, place: Place) -> Typed | None:
-    """A unit's identifier, where it may be counted, grouped by or compared with its like: all else is forbidden."""
-    if not isinstance(node, ast.Column) or (len(node.path) == 1 and not place.scope.find(node.path) and place.aliases):
-        return None
-    attribute = _resolved(node, place)
-    if attribute.unit is None or attribute.hidden:
-        return None
-    place.context.used[attribute.id] = node.span
-    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
 
 
 def _identifiers(node: ast.Binary, place: Place) -> Typed | None:

@@ -9,6 +9,7 @@ from privql.check.arguments import arguments, renamed, sort_keys
 from privql.check.exact import fixed
 from privql.check.operations import coerce
 from privql.check.relations import Aggregate
+from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain
@@ -33,7 +34,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
             help="leave out its privacy clause; what is aggregated over all units is paid for",
         )
     nodes, inner, where, star = arguments(node, place)
-    args = [(ex.identifier(arg, inner) if name == "count" else None) or ex.typed(arg, inner) for arg in nodes]
+    args = [(identifier(arg, inner) if name == "count" else None) or ex.typed(arg, inner) for arg in nodes]
     spliced = (resolve_aggregate(name, tuple(a.type for a in args), node.distinct) or [""])[0] == "string_agg"
     if node.within_group and not spliced:
         args = [ex.typed(node.within_group[0].expr, inner), *args]

@@ -7,13 +7,14 @@ from itertools import product
 
 from privql.check.calls import aggregates_in, windows_in
 from privql.check.env import Env
-from privql.check.expressions import identifier, storable, typed
+from privql.check.expressions import storable, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
 from privql.check.opaque import readable
 from privql.check.operations import coerce
 from privql.check.relations import Attribute
+from privql.check.resolved import identifier
 from privql.check.scope import Scope
 from privql.check.typed import Context, Place, Typed, const
 from privql.diagnostics import PrivQLError, Span, refuse

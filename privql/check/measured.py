@@ -10,6 +10,7 @@ from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
 from privql.check.operations import apply, cast, not_yet
 from privql.check.relations import Aggregate
+from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
@@ -38,7 +39,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
     argument: Typed | None = None
     if not star:
-        unit = ex.identifier(nodes[0], inner)
+        unit = identifier(nodes[0], inner)
         argument = unit if unit is not None and name == "count" else ex.typed(nodes[0], inner)
     if name == "count":
         return _count(node, argument, where, text, collector_place=place)

@@ -1,39 +1,31 @@
-"""Queries: CTEs, set operations, VALUES, and the clause that pays for the blocks inside."""
+"""Queries: CTEs, the order and the number of rows, and the clause that pays for the blocks inside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.around import untouched
-from privql.check.beside import one_unit
-from privql.check.cut import across_units, no_unit, tells_the_unit
-from privql.check.expressions import storable, typed
+from privql.check.combined import combined
+from privql.check.cut import across_units, no_unit
+from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
-from privql.check.opaque import alike
-from privql.check.operations import agree, coerce
 from privql.check.relations import (
-    Attribute,
     CheckedQuery,
     Columns,
-    Combined,
-    Compute,
-    Label,
     Rel,
-    Rows,
     Sorted,
     SortKey,
 )
 from privql.check.scope import Bound, InSight, Scope
 from privql.check.select import select
 from privql.check.tail import Tail
-from privql.check.typed import Context, Place, Typed
+from privql.check.typed import Context, Place
+from privql.check.values import values
 from privql.diagnostics import Diagnostic, Fix, Span, refuse
-from privql.functions.scalar import resolve
-from privql.kernel.scalars import NULL, Const, Field, ValueType
+from privql.kernel.scalars import Const, Field, ValueType
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -59,8 +51,9 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     if bigquery.written(node):
         node = bigquery.native(node, context, scope)
     clause = node.privacy
-    per_unit = node.limit is not None and node.limit.per_unit
-    tail = Tail(node.order, _rows(node, context), _count(node.offset, context, "OFFSET") or 0, per_unit)
+    limit = node.limit or ast.Limit(None)
+    most, offset = _count(limit.count, context, "LIMIT"), _count(node.offset, context, "OFFSET")
+    tail = Tail(node.order, most, offset or 0, limit.per_unit)
     if isinstance(node.body, ast.Select):
         rel, columns = select(node.body, tail, context, scope)
     else:
@@ -136,147 +129,9 @@ def _body(node: ast.Body, context: Context, scope: Scope) -> tuple[Rel, Columns]
         case ast.Query():
             return query(node, context, scope)
         case ast.Values():
-            return _values(node, context, scope)
+            return values(node, context, scope)
         case ast.SetOperation():
-            return _combined(node, context, scope)
-
-
-def _combined(node: ast.SetOperation, context: Context, scope: Scope) -> tuple[Rel, Columns]:
-    left, left_columns = _body(node.left, context, scope)
-    right, right_columns = _body(node.right, context, scope)
-    if len(left_columns) != len(right_columns):
-        raise refuse(
-            "PQL0307",
-            f"{node.op} of {len(left_columns)} and {len(right_columns)} columns",
-            node.span,
-            help="select as many columns on both sides",
-        )
-    types = []
-    lefts, rights = _values_of(left, left_columns, context), _values_of(right, right_columns, context)
-    for at, (a, b) in enumerate(zip(left_columns, right_columns, strict=True)):
-        lefts[at], rights[at] = agree("coalesce", [lefts[at], rights[at]])
-        common = resolve("coalesce", (lefts[at].type, rights[at].type), (None, None))
-        if common is None:
-            raise refuse(
-                "PQL0307",
-                f"{node.op} of {a.type} `{a.name}` and {b.type} `{b.name}`",
-                node.span,
-                help="cast one of them",
-            )
-        types.append(common.result)
-    left, left_columns = _cast_columns(left, left_columns, lefts, types, context)
-    right, right_columns = _cast_columns(right, right_columns, rights, types, context)
-    columns = []
-    for a, b in zip(left_columns, right_columns, strict=True):
-        domain = context.column_domain(a.id).union(context.column_domain(b.id))
-        label = max(a.label, b.label)
-        made = Attribute(context.fresh(), a.name, a.type, domain, label, span=a.span)
-        if all(context.column_domain(side.id).values != () for side in (a, b)):  # a side of NULLs is like any other
-            alike(a, b, node.span)
-        visible = all(side.visible for side in (a, b) if side.unit is not None)
-        made = replace(made, unit=a.unit or b.unit, hidden=a.hidden or b.hidden, visible=visible)
-        if a.locates == b.locates:
-            made = replace(made, locates=a.locates)
-        columns.append(context.add(made))
-    if private(left) or private(right):
-        _within_units(node, left, right, columns, context)
-    out = Combined(
-        node.op,
-        node.all,
-        left,
-        tuple(c.id for c in left_columns),
-        right,
-        tuple(c.id for c in right_columns),
-        tuple((c.id, c.type) for c in columns),
-    )
-    return out, tuple(columns)
-
-
-def _within_units(
-    node: ast.SetOperation, left: Rel, right: Rel, columns: Sequence[Attribute], context: Context
-) -> None:
-    """Private rows combine with private rows of the same unit: all of both, or row by row if the rows tell whose."""
-    if not (private(left) and private(right)):
-        side = node.right if private(left) else node.left
-        raise refuse(
-            "PQL0412",
-            f"{node.op} of private rows with rows that are nobody's",
-            side.span,
-            why="a row of the result would belong to no unit",
-            help="aggregate the private side, then combine the answers",
-        )
-    one_unit(left, right, node.span, context)
-    if (node.op == "UNION" and node.all) or tells_the_unit(columns, context):
-        return
-    raise refuse(
-        "PQL0412",
-        f"{node.op}{' ALL' if node.all else ''} of private rows that do not tell their unit",
-        node.span,
-        why="whether one person's row stays would depend on the rows of everybody",
-        help="select the unit's column on both sides" + (", or write UNION ALL" if node.op == "UNION" else ""),
-    )
-
-
-def _values_of(rel: Rel, columns: Columns, context: Context) -> list[Typed]:
-    """Each column of a side; one that is a string or a NULL written there takes the other side's type."""
-    written = dict(rel.columns) if isinstance(rel, Compute) else {}
-    out = []
-    for column in columns:
-        match written.get(column.id):
-            case Const(value=None):
-                out.append(Typed(Const(None, NULL), context.column_domain(column.id), column.span))
-            case Const(value=str() as text) as term:
-                out.append(Typed(term, context.column_domain(column.id), column.span, text=text))
-            case _:
-                field = Field(column.id, column.type)
-                out.append(Typed(field, context.column_domain(column.id), column.span))
-    return out
-
-
-def _cast_columns(
-    rel: Rel, columns: Columns, values: list[Typed], types: list[ValueType], context: Context
-) -> tuple[Rel, Columns]:
-    if all(c.type == t for c, t in zip(columns, types, strict=True)):
-        return rel, columns
-    cast, out = [], []
-    for column, given, type in zip(columns, values, types, strict=True):
-        value = coerce(given, type)
-        new = context.add(replace(column, id=context.fresh(), type=type, domain=value.domain))
-        cast.append((new.id, value.term))
-        out.append(new)
-    return Compute(rel, tuple(cast)), tuple(out)
-
-
-def _values(node: ast.Values, context: Context, scope: Scope) -> tuple[Rel, Columns]:
-    width = len(node.rows[0])
-    rows: list[list[Typed]] = []
-    for written in node.rows:
-        if len(written) != width:
-            raise refuse(
-                "PQL0307", "the rows of VALUES differ in length", node.span, help="write as many values in each row"
-            )
-        rows.append([storable(typed(value, Place(context, scope, clause="VALUES"))) for value in written])
-    columns = [_value_column(at, rows, node.span, context) for at in range(width)]
-    terms = tuple(tuple(value.term for value in row) for row in rows)
-    return Rows(tuple((c.id, c.type) for c in columns), terms), tuple(columns)
-
-
-def _value_column(at: int, rows: list[list[Typed]], span: Span, context: Context) -> Attribute:
-    """One column of VALUES: the type that all of its values agree on."""
-    for row, value in zip(rows, agree("coalesce", [row[at] for row in rows]), strict=True):
-        row[at] = value
-    type = rows[0][at].type
-    for row in rows[1:]:
-        common = resolve("coalesce", (type, row[at].type), (None, None))
-        if common is None:
-            raise refuse("PQL0307", f"{type} and {row[at].type} in one column", row[at].span, help="cast one of them")
-        type = common.result
-    for row in rows:
-        row[at] = coerce(row[at], type)
-    domain = rows[0][at].domain
-    for row in rows[1:]:
-        domain = domain.union(row[at].domain)
-    return context.add(Attribute(context.fresh(), f"column{at + 1}", type, domain, Label.PUBLIC, span=span))
+            return combined(node, _body(node.left, context, scope), _body(node.right, context, scope), context)
 
 
 def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope, span: Span) -> Rel:
@@ -296,12 +151,6 @@ def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Sc
         )
         keys.append(sort_key(item, term))
     return Sorted(rel, tuple(keys), tail.limit, tail.offset, private(rel))
-
-
-def _rows(node: ast.Query, context: Context) -> int | None:
-    if node.limit is None:
-        return None
-    return _count(node.limit.count, context, "LIMIT")
 
 
 def _count(node: ast.Expr | None, context: Context, clause: str) -> int | None:

@@ -9,6 +9,7 @@ from privql.check.arguments import renamed, sort_keys
 from privql.check.features import settled
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import AggregateCall, FrameBound, WindowCall
+from privql.check.resolved import identifier
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
@@ -67,7 +68,7 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
         if secret
         else aggregate_domain(function, domains)
     )
-    parts = tuple(collector.above(ex.identifier(p, place) or ex.typed(p, place)) for p in window.partition)
+    parts = tuple(collector.above(identifier(p, place) or ex.typed(p, place)) for p in window.partition)
     if secret:
         _of_one_unit(node, parts, place)
         _told_apart(node, function, cast)

@@ -1,0 +1,61 @@
+"""A name in an expression to the column that it stands for, and whose rows that may tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.check.opaque import readable
+from privql.check.operations import VOLATILE, volatile
+from privql.check.relations import Attribute
+from privql.check.typed import Place, Typed
+from privql.diagnostics import Fix, PrivQLError, refuse
+from privql.kernel.scalars import Field
+from privql.names import fold
+from privql.syntax import ast
+
+
+def column(node: ast.Column, place: Place) -> Typed:
+    alias = place.aliases.get(fold(node.path[0])) if len(node.path) == 1 else None
+    if alias is not None and (place.alias_rule == "first" or not place.scope.find(node.path)):
+        return replace(alias, span=node.span)
+    if len(node.path) == 1 and fold(node.path[0]) in VOLATILE and not place.scope.find(node.path):
+        raise volatile(node.path[0], node.span)
+    attribute = _resolved(node, place)
+    readable(attribute, node.span)
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def _resolved(node: ast.Column, place: Place) -> Attribute:
+    try:
+        return place.scope.resolve(node.path, node.span)
+    except PrivQLError as unknown:
+        if not any(found.fixes for found in unknown.diagnostics):
+            _meant_as_text(node, place)
+        raise
+
+
+def _meant_as_text(node: ast.Column, place: Place) -> None:
+    """`region = "north"`: in SQL, double quotes make a name."""
+    source = place.context.source
+    if len(node.path) == 1 and source is not None and source.at(node.span).startswith('"'):
+        text = "'" + node.path[0].replace("'", "''") + "'"
+        raise refuse(
+            "PQL0202",
+            f"no column named `{node.path[0]}`",
+            node.span,
+            why="double quotes make a name, single quotes a text",
+            help=f"if you mean the text, write `{text}`",
+            fixes=(Fix(node.span, text),),
+        ) from None
+
+
+def identifier(node: ast.Expr, place: Place) -> Typed | None:
+    """A unit's identifier, where it may be counted, grouped by or compared with its like: all else is forbidden."""
+    if not isinstance(node, ast.Column) or (len(node.path) == 1 and not place.scope.find(node.path) and place.aliases):
+        return None
+    attribute = _resolved(node, place)
+    if attribute.unit is None or attribute.hidden:
+        return None
+    place.context.used[attribute.id] = node.span
+    return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
