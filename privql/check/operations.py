@@ -9,12 +9,13 @@ from privql.check import constants
 from privql.check.misfits import misfit
 from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
-from privql.diagnostics import PrivQLError, Span, refuse
+from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains import Domain
 from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
-from privql.kernel.scalars import Apply, Const, Value, ValueType
+from privql.kernel.scalars import DATE, Apply, Const, Value, ValueType
 
 MOST_OPERATIONS = 4000
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 _SAME_TYPED = frozenset(
@@ -59,13 +60,17 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         taken_types = signatures(op)
+        dated = _dated(op, args, values)
         alike = ", where every T is the same type" if re.search(r"\bT\b", taken_types) else ""
         raise refuse(
             "PQL0301",
             f"`{shown}` does not take ({given})",
             span,
             why=f"`{shown}` takes {taken_types}{alike}",
-            help="cast an argument, `CAST(x AS …)`, or correct it",
+            help="write " + " and ".join(f"`{fix.text}`" for fix in dated)
+            if dated
+            else "cast an argument, `CAST(x AS …)`, or correct it",
+            fixes=dated,
         )
     taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
     if all(a.constant for a in taken):
@@ -74,6 +79,14 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     size = sized(taken, span)
     domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in taken))
     return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
+
+
+def _dated(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> tuple[Fix, ...]:
+    """Days that are written as texts: a function does not guess that they are meant as such."""
+    days = [a for a in args if a.text is not None and _DAY.fullmatch(a.text)]
+    if not days or resolve(op, tuple(DATE if a in days else a.type for a in args), values) is None:
+        return ()
+    return tuple(Fix(a.span, f"DATE '{a.text}'") for a in days)
 
 
 def negated(value: Typed, negates: bool) -> Typed:

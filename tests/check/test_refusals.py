@@ -117,6 +117,8 @@ SELECT COUNT(*) FROM patients p, visits v WHERE p.age = 93 OR v.minutes = 7 SPEN
 SELECT COUNT(*) FROM patients p JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
 SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
 SELECT COUNT(*) FROM visits a JOIN visits b USING (ward) SPEND EPSILON 1
+SELECT DATE_TRUNC('month', '2024-01-01')
+SELECT DATE_DIFF('day', '2024-01-01', '2024-12-31')
 SELECT COUNT(*) FROM patients JOIN visits USING (patient_id) JOIN adults a ON a.age = minutes SPEND EPSILON 1
 SELECT COUNT(*) FROM patients p, patients q WHERE p.age = q.age SPEND EPSILON 1
 SELECT COUNT(*) FROM (SELECT age FROM patients) AS p JOIN visits v ON p.age = v.minutes SPEND EPSILON 1
