@@ -25,7 +25,7 @@ from privql.check.env import Env
 from privql.diagnostics import Source as Text
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
-from privql.kernel.terms import Sums
+from privql.kernel.sums import Sums
 from privql.pipeline.check import check_text
 from privql.policy.build import build_catalog
 

@@ -22,8 +22,10 @@ import duckdb
 
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
-from privql.kernel.terms import Balance, Contribution, Key, Project, Scan, Steps, Sums, Tally, Total, Unit
+from privql.kernel.sums import Balance, Contribution, Key, Sums
+from privql.kernel.terms import Project, Scan, Unit
 
 REGIONS = tuple(f"region {i}" for i in range(8))
 PRICE = decimal(10, 2)

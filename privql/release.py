@@ -20,7 +20,7 @@ from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
 from privql.kernel.selection import Selected
-from privql.kernel.terms import cells
+from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit
 from privql.names import fold
 from privql.noise.laplace import discrete_laplace

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.terms import Combine, Join, Keys, Mark, Public, Relation, Scan, Sums
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Combine, Join, Mark, Public, Relation, Scan
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,8 +15,9 @@ from privql.finish.recipe import Recipe
 from privql.finish.table import Table
 from privql.functions.scalar.declare import canonical
 from privql.functions.scalar.numbers import integer
+from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.terms import Balance, Steps, Total
+from privql.kernel.sums import Balance
 
 
 def finish_block(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from privql.kernel.features import Total
 from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Balance, Contribution, Total
+from privql.kernel.sums import Balance, Contribution
 
 
 @dataclass(frozen=True, slots=True)

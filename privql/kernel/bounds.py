@@ -13,32 +13,29 @@ are computed: a wrong level costs accuracy. The penalty is public, and costs not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 
 from privql.kernel import rules
 from privql.kernel.cost import Cost
-from privql.kernel.rules import Stable, Unproved, reads
+from privql.kernel.features import Extreme, Tally
+from privql.kernel.proved import RULE, Proved, Unproved
 from privql.kernel.scalars import INT, Field, Scalar
-from privql.kernel.terms import Extreme, Key, Sums, Tally, Unit
-
-_RULE = object()
+from privql.kernel.stable import Stable, owned
+from privql.kernel.sums import Key, Sums
+from privql.kernel.terms import Unit
+from privql.kernel.wellformed import reads
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Proved):
     """A level chosen by how many units are of each (`term`), proved to cost `cost`. Made by `noisy_minimum` alone."""
 
     term: Sums
     unit: Unit
     penalty: int  # for each level
     cost: Cost
-    _by: object = field(repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self._by is not _RULE:
-            raise Unproved("a choice is made by a rule, not by hand")
 
     @property
     def scale(self) -> Fraction:
@@ -61,12 +58,10 @@ def noisy_minimum(
     if input.rows != 1:
         input = rules.gather(input, (), (("level", Extreme(level, True, where)),))
         level, where = Field("level", INT), None
-    if not input.owned:
-        raise Unproved("units are counted, and these rows are nobody's any more")
-    for read in (level, where):
-        if read is not None:
-            reads(read, input.columns)
+    owned(input)
+    reads(level, input.columns)
+    reads(where, input.columns)
     if level.type != INT or levels < 1 or penalty < 0 or epsilon <= 0:
         raise Unproved("a choice is among levels numbered from 0, for some ε")
     term = Sums(input.term, (Key(level, tuple(range(levels))),), (Tally(where),))
-    return Chosen(term, input.unit, penalty, Cost(epsilon), _RULE)
+    return Chosen(term, input.unit, penalty, Cost(epsilon), by=RULE)

@@ -15,15 +15,17 @@ A row falls in at most one group, so without CHANGE ONE the groups share one bou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.rules import Stable, Unproved, reads, stepped
-from privql.kernel.terms import Balance, Contribution, Key, Listed, Steps, Sums, Tally, Total, Unit
-
-_RULE = object()
+from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Sums
+from privql.kernel.terms import Unit
+from privql.kernel.wellformed import feature, reads
 
 
 @frozen
@@ -78,7 +80,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Proved):
     """A noisy release of `term`, proved to cost `cost` to `unit`. Made by `laplace` alone."""
 
     term: Sums
@@ -86,11 +88,6 @@ class Measured:
     rows: int
     parts: tuple[Part, ...]
     cost: Cost
-    _by: object = field(repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self._by is not _RULE:
-            raise Unproved("a measurement is made by a rule, not by hand")
 
 
 def laplace(
@@ -110,13 +107,13 @@ def laplace(
     grouped = term.groups > 1 or any(isinstance(key, Listed) for key in keys)  # one price, however many were found
     parts = []
     for contribution, scale in zip(contributions, scales, strict=True):
-        _well_formed(contribution, input)
+        feature(contribution, input.columns)
         moved = sensitivity(input.unit, input.rows, grouped, contribution)
         if moved.l1 < 1 or scale <= 0:
             raise Unproved("a measurement needs noise")
         parts.append(Part(contribution, scale, moved))
     total = Cost(sum((part.epsilon for part in parts), Fraction(0)), Fraction(0))
-    return Measured(term, input.unit, input.rows, tuple(parts), total, _RULE)
+    return Measured(term, input.unit, input.rows, tuple(parts), total, by=RULE)
 
 
 def _grouping(key: Key | Listed, input: Stable) -> None:
@@ -130,13 +127,3 @@ def _grouping(key: Key | Listed, input: Stable) -> None:
                 reads(value, input.columns)
             if not values or any(len(member) != len(values) for member in members):
                 raise Unproved("a group has a value for each grouping expression")
-
-
-def _well_formed(contribution: Contribution, input: Stable) -> None:
-    if contribution.where is not None:
-        reads(contribution.where, input.columns)
-    match contribution:
-        case Total(steps=steps) | Balance(steps=steps):
-            stepped(steps, input.columns)
-        case Tally():
-            pass

@@ -16,7 +16,7 @@ every step is rounded down. Both only take away; the inequalities hold exactly (
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -24,14 +24,14 @@ from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import exp_minus
-from privql.kernel.rules import Stable, Unproved
+from privql.kernel.proved import RULE, Proved, Unproved
 from privql.kernel.scalars import Scalar
-from privql.kernel.terms import Keys, Unit
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Keys
+from privql.kernel.terms import Unit
 
 LEAST_EPSILON = Fraction(1, 2**12)  # of one group: below it, the table of π would be too long
 LEAST_DELTA = Fraction(1, 2**128)
-
-_RULE = object()
 
 
 @frozen
@@ -80,7 +80,7 @@ def keep_table(law: Keep) -> tuple[int, tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Proved):
     """The groups of `term` that are kept, proved to cost `cost` to `unit`. Made by `truncated_geometric` alone."""
 
     term: Keys
@@ -88,11 +88,6 @@ class Selected:
     most: int  # groups that one unit may be in
     keep: Keep
     cost: Cost
-    _by: object = field(repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if self._by is not _RULE:
-            raise Unproved("a selection is made by a rule, not by hand")
 
 
 def truncated_geometric(
@@ -116,7 +111,7 @@ def truncated_geometric(
     if not keep.sensible:
         raise Unproved("a selection needs an ε and a δ that its table can hold")
     term = Keys(gathered.term, tuple((name, value.type) for name, value in keys))
-    return Selected(term, gathered.unit, gathered.rows, keep, Cost(epsilon, delta), _RULE)
+    return Selected(term, gathered.unit, gathered.rows, keep, Cost(epsilon, delta), by=RULE)
 
 
 def moved(unit: Unit, most: int) -> int:

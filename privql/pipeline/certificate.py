@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from privql.diagnostics import Source
-from privql.kernel.terms import Balance
+from privql.kernel.sums import Balance
 from privql.plan.automatic import Search
 from privql.plan.program import Measurement, Plan
 from privql.plan.selection import Selection

@@ -11,8 +11,8 @@ from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Field, Value, ValueType, fields
+from privql.kernel.sums import Balance
 from privql.kernel.tails import halfwidth
-from privql.kernel.terms import Balance
 from privql.pipeline.cheaper import cheaper
 from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out

@@ -22,7 +22,7 @@ from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Selected
-from privql.kernel.terms import cells
+from privql.kernel.sums import cells
 from privql.plan.program import BlockPlan
 
 Rows = list[tuple[Any, ...]]

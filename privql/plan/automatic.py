@@ -18,8 +18,10 @@ from privql.check.relations import Aggregate, Block
 from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen, noisy_minimum
+from privql.kernel.features import Total
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Scalar, Value, ValueType
-from privql.kernel.terms import Contribution, Total, Unit
+from privql.kernel.sums import Contribution
+from privql.kernel.terms import Unit
 from privql.plan.amounts import Amount
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered

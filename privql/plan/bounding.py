@@ -8,8 +8,8 @@ from typing import Literal
 
 from privql.check.relations import GroupingKey
 from privql.kernel import rules
-from privql.kernel.rules import Stable
 from privql.kernel.scalars import Field, Scalar, Value
+from privql.kernel.stable import Stable
 
 _LISTED = 10_000  # combinations of values that are worth testing for, so that rows elsewhere use up no unit's share
 

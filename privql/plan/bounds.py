@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.domains import Domain
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import Scalar
-from privql.kernel.terms import Balance, Contribution, Steps, Tally, Total
+from privql.kernel.sums import Balance, Contribution
 
 _STEP_LIMIT = 2**62
 _FINENESS = 40  # a FLOAT is summed in about 2^40 steps of its range

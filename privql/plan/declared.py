@@ -9,8 +9,8 @@ from privql.check.relations import PrivateScan
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import resolve
 from privql.kernel import rules
-from privql.kernel.rules import Stable
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType
+from privql.kernel.stable import Stable
 from privql.kernel.terms import Link, Scan
 from privql.policy.catalog import Column, Table
 from privql.syntax import ast

@@ -10,9 +10,8 @@ from privql.check.relations import Aggregate, Members
 from privql.domains import grid_of
 from privql.functions.aggregate.within import MOMENTS
 from privql.kernel import rules
-from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
-from privql.kernel.terms import (
+from privql.kernel.features import (
+    STEP_LIMIT,
     Bits,
     Different,
     Extreme,
@@ -25,8 +24,10 @@ from privql.kernel.terms import (
     Steps,
     Tally,
     Total,
-    Window,
 )
+from privql.kernel.proved import Unproved
+from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.stable import Stable
 from privql.plan.bounds import steps_of
 from privql.plan.declared import applied
 from privql.plan.moments import moment
@@ -68,7 +69,7 @@ def _of_different(below: Stable, one: Aggregate, keys: tuple[Scalar, ...]) -> tu
     name = f"{one.id}_first"
     values = (value for value in (one.argument, one.where, *(value for value, _ in one.others)) if value is not None)
     first = ((name, Rank("ROW_NUMBER")),)
-    below = rules.window(below, Window(below.term, (*keys, *values), (), first))
+    below = rules.window(below, (*keys, *values), (), first)
     return below, replace(one, where=_both(one.where, applied("eq", Field(name, INT), _ONE)))
 
 
@@ -122,7 +123,7 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
         case function if function in MOMENTS:
             return moment(one, _present(one), lambda suffix, made: feature(suffix, made, _moment_type(made)))
         case function:
-            raise rules.Unproved(f"no feature of a unit is a {function}")
+            raise Unproved(f"no feature of a unit is a {function}")
 
 
 def _moment_type(made: Feature) -> ValueType:
@@ -172,7 +173,7 @@ def _steps(one: Aggregate) -> Steps:
         return steps_of(one.argument, one.domain, spread=False)
     grid = grid_of(one.argument.type)
     assert grid is not None  # sums of FLOAT without bounds are refused
-    return Steps(one.argument, grid, -rules.STEP_LIMIT, rules.STEP_LIMIT)
+    return Steps(one.argument, grid, -STEP_LIMIT, STEP_LIMIT)
 
 
 def _in_units(total: Field, grid: Fraction, type: ValueType) -> Scalar:

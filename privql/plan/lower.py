@@ -11,9 +11,9 @@ from privql.check.columns import produced
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery, GroupingKey, Once
 from privql.kernel import rules
-from privql.kernel.rules import Stable
 from privql.kernel.scalars import Field, Scalar, Value, fields
-from privql.kernel.terms import Contribution, Key, Listed
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Contribution, Key, Listed
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
 from privql.plan.totals import of_units

@@ -9,9 +9,8 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.domains import Domain
 from privql.functions.aggregate.within import SPREADS, domain_within
-from privql.kernel.rules import FACTOR_LIMIT
+from privql.kernel.features import FACTOR_LIMIT, Feature, Moment, Steps, Tally
 from privql.kernel.scalars import FLOAT, Apply, Const, Field, Scalar, ValueType, decimal
-from privql.kernel.terms import Feature, Moment, Steps, Tally
 from privql.plan.bounds import steps_of
 from privql.plan.declared import applied
 

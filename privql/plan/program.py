@@ -14,11 +14,13 @@ from privql.frozen import frozen
 from privql.kernel import measure
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
+from privql.kernel.features import Tally
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
+from privql.kernel.sums import Balance, Contribution
 from privql.kernel.tails import halfwidth
-from privql.kernel.terms import Balance, Contribution, Tally, Unit
+from privql.kernel.terms import Unit
 from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of

@@ -33,10 +33,12 @@ from privql.check.relations import (
     Windowed,
 )
 from privql.diagnostics import refuse
-from privql.kernel import rules
-from privql.kernel.rules import Stable
+from privql.kernel import relating, rules
+from privql.kernel.features import Order, Rank
+from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Combine, Join, Mark, Order, Public, Rank, Window
+from privql.kernel.stable import Stable
+from privql.kernel.terms import Public, SetOperation
 from privql.plan.declared import scanned
 from privql.plan.fanout import FOUND, MOST_MADE, MOST_MET, UNDECLARED, most_alike, sides
 from privql.plan.features import gathered
@@ -46,6 +48,15 @@ from privql.plan.windows import read_by, windowed
 _TRUE, _FALSE, _UNKNOWN = Const(True, BOOL), Const(False, BOOL), Const(None, BOOL)
 _OPPOSITE = {"=": "ne", "<>": "eq", "!=": "eq", "<": "ge", "<=": "gt", ">": "le", ">=": "lt"}
 _COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+_OPERATIONS: Mapping[tuple[str, bool], SetOperation] = {
+    ("UNION", True): "UNION ALL",
+    ("UNION", False): "UNION ALL",  # and of equal rows one is kept
+    ("INTERSECT", True): "INTERSECT ALL",
+    ("INTERSECT", False): "INTERSECT",
+    ("EXCEPT", True): "EXCEPT ALL",
+    ("EXCEPT", False): "EXCEPT",
+}
 
 PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
@@ -112,16 +123,14 @@ class Related:
                 left = self.relation(rel.left, frozenset(rel.left_columns))
                 right = self.relation(rel.right, frozenset(rel.right_columns))
                 named = zip((id for id, _ in rel.columns), rel.left_columns, rel.right_columns, strict=True)
-                if rel.op == "UNION" and not rel.all:
-                    every = rules.combine(left, right, Combine("UNION", True, left.term, right.term, tuple(named)))
-                    return self._once_each(every, rel, needed)
-                return rules.combine(left, right, Combine(rel.op, rel.all, left.term, right.term, tuple(named)))
+                made = relating.combine(_OPERATIONS[rel.op, rel.all], left, right, tuple(named))
+                return self._once_each(made, rel, needed) if rel.op == "UNION" and not rel.all else made
             case Sorted(input=input, keys=keys, limit=int(limit), per_unit=True):
                 below = self.relation(input, needed | {name for key in keys for name in fields(key.value)})
                 order = tuple(Order(key.value, key.descending, key.nulls_first) for key in keys)
                 return rules.keep_rows(below, limit, order)
             case _:
-                raise rules.Unproved("private rows were related in a way that has no rule")
+                raise Unproved("private rows were related in a way that has no rule")
 
     def _needed(self, needed: frozenset[str]) -> frozenset[str]:
         """With what the queries among them read of the row around."""
@@ -176,7 +185,7 @@ class Related:
             if rel.kind == "LEFT" or rel.kind == "FULL":
                 kind = rel.kind
             left, right = self._meeting(left, right, pairs)
-            return rules.join(left, right, Join(kind, left.term, right.term, pairs, both(rest)))
+            return relating.join(kind, left, right, pairs, both(rest))
         if private(rel.right):
             pairs = tuple((b, a) for a, b in pairs)
             return self._looked_up(
@@ -187,9 +196,8 @@ class Related:
 
     def _number(self, below: Stable, each: Each) -> Stable:
         """Rows with a number within their unit: what a query makes of each is found by it."""
-        numbers = Window(below.term, (), (), ((each.number, Rank("ROW_NUMBER")),))
         self._types[each.number] = INT
-        self._numbered[each.number] = rules.window(below, numbers)
+        self._numbered[each.number] = rules.window(below, (), (), ((each.number, Rank("ROW_NUMBER")),))
         return self._numbered[each.number]
 
     def _looked_up(
@@ -209,7 +217,7 @@ class Related:
             most = None if self._declared is None else FOUND  # of how many rows can come of it, it says nothing
         self.met *= known or 1
         self._few(self.met, MOST_MET)
-        return rules.lookup(self._multiplied(below, known or 1), public, on, both(rest), most, outer)
+        return relating.lookup(self._multiplied(below, known or 1), public, on, both(rest), most, outer)
 
     # ---- how many rows one unit's become
 
@@ -227,7 +235,7 @@ class Related:
         """Where rows of either side may meet many of the other: at most as many as are declared of each."""
         at = len(self.meetings)
         self.meetings.append((left.rows, right.rows))
-        if self._declared is None or any(rules.one_each(left, right, on)):
+        if self._declared is None or any(relating.one_each(left, right, on)):
             return left, right
         ours, theirs = self._sides(*self._declared().meetings[at])
         return _cut(left, ours), _cut(right, theirs)
@@ -319,10 +327,10 @@ class Related:
                 below = _beside_each("LEFT", below, right, asked.on, asked.where, asked.rel.most)
             else:
                 below, right = self._meeting(below, right, asked.on)
-                below = rules.join(below, right, Join("LEFT", below.term, right.term, asked.on, asked.where))
+                below = relating.join("LEFT", below, right, asked.on, asked.where)
         else:
             public, on = self._public(asked.rel, read, asked.on)
-            below = rules.lookup(below, public, on, asked.where, 1, True)
+            below = relating.lookup(below, public, on, asked.where, 1, True)
         if asked.default is not None and asked.on:
             inner = asked.on[0][1]  # equal to something, so it is NULL only where no row was found
             value = Apply("case", (Apply("is_null", (inner,), BOOL), asked.default, value), value.type)
@@ -341,14 +349,14 @@ class Related:
                 rest.remove(test)
             if rest:  # else rows are found by their values
                 below, among = self._meeting(below, among, pairs)
-            return rules.mark(below, among, Mark(below.term, column, among.term, pairs, both(rest)))
+            return relating.mark(below, column, among, pairs, both(rest))
         public, on = self._public(asked.rel, read, pairs)
         if rest:
             tried = most_alike(asked.rel, frozenset(id for _, id in on), self._query, self._env)
             self._few(self.met * (tried or 1), MOST_MADE)
         types = dict(public.columns)
         named = tuple((outside, Field(id, types[id])) for outside, id in on)
-        return rules.mark(below, public, Mark(below.term, column, public, named, both(rest)))
+        return relating.mark(below, column, public, named, both(rest))
 
     def _with(self, below: Stable, name: str, value: Scalar, hidden: tuple[str, ...]) -> Stable:
         kept = tuple((id, Field(id, self._types[id])) for id in sorted(below.columns - set(hidden)))
@@ -369,7 +377,7 @@ def _beside_each(
 ) -> Stable:
     """Rows beside what a query makes of each. An answer meets the one row that has its number, and there may be so many
     for each: that none is beyond this needs an operation to be proved."""
-    made = rules.join(around, answers, Join(kind, around.term, answers.term, on, where))
+    made = relating.join(kind, around, answers, on, where)
     if around.rows is None:
         return made
     known = [answers.rows + (around.rows - 1 if kind == "LEFT" else 0)] if answers.rows is not None else []

@@ -16,9 +16,10 @@ from privql.check.relations import Aggregate
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
 from privql.kernel.cost import check_epsilon
+from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
+from privql.kernel.sums import Balance, Contribution
 from privql.kernel.tails import epsilon_within
-from privql.kernel.terms import Balance, Contribution, Tally
 from privql.plan.amounts import ZERO, Amount, amount, known
 from privql.syntax import ast
 

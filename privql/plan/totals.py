@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from privql.kernel import rules
-from privql.kernel.rules import STEP_LIMIT, Stable
+from privql.kernel.features import STEP_LIMIT, Feature, Steps, Tally, Total
 from privql.kernel.scalars import INT, Field
-from privql.kernel.terms import Balance, Contribution, Feature, Steps, Tally, Total
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Balance, Contribution
 from privql.plan.bounding import Bounds
 
 MOST_OPEN = 2**61

@@ -8,10 +8,11 @@ from typing import Literal
 from privql.check.relations import Aggregate, FrameBound, WindowCall
 from privql.diagnostics import NOWHERE
 from privql.domains import Domain
-from privql.kernel import rules, terms
-from privql.kernel.rules import STEP_LIMIT, Stable
+from privql.kernel import rules
+from privql.kernel.features import STEP_LIMIT, Feature, Frame, Neighbour, Nth, Order, Over, Rank, Tally
+from privql.kernel.features import WindowCall as KernelCall
 from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType, fields
-from privql.kernel.terms import Feature, Frame, Neighbour, Nth, Order, Over, Rank, Tally, Window
+from privql.kernel.stable import Stable
 from privql.plan.declared import applied
 from privql.plan.features import value_of
 
@@ -35,19 +36,19 @@ def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[
     """All columns, and one for each call. Windows are within a unit anyway, so to partition by it adds nothing."""
     for id, call in calls:
         before = sorted(below.columns)
-        made: dict[str, terms.WindowCall] = {}
+        made: dict[str, KernelCall] = {}
         value = _value(id, call, made)
         partition = tuple(p for p in call.partition if not (isinstance(p, Field) and p.name in units))
         order = tuple(Order(key.value, key.descending, key.nulls_first) for key in call.order)
-        below = rules.window(below, Window(below.term, partition, order, tuple(made.items())))
+        below = rules.window(below, partition, order, tuple(made.items()))
         below = rules.compute(below, (*((name, Field(name, types[name])) for name in before), (id, value)))
     return below
 
 
-def _value(id: str, call: WindowCall, made: dict[str, terms.WindowCall]) -> Scalar:
+def _value(id: str, call: WindowCall, made: dict[str, KernelCall]) -> Scalar:
     function, args, type = call.call.function, call.call.args, call.call.type
 
-    def added(suffix: str, one: terms.WindowCall, type: ValueType = INT) -> Field:
+    def added(suffix: str, one: KernelCall, type: ValueType = INT) -> Field:
         made[f"{id}_{suffix}"] = one
         return Field(f"{id}_{suffix}", type)
 

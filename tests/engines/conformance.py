@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from privql.engines.interface import Engine, EngineError
-from privql.kernel.terms import Sums
+from privql.kernel.sums import Sums
 from tests import reference
 from tests.engines.randoms import Terms, hostile_rows, write
 from tests.engines.values import Row

@@ -10,6 +10,7 @@ from random import Random
 
 from privql.engines.duckdb.expressions import text
 from privql.functions.scalar import resolve_cast
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import (
     BOOL,
     DATE,
@@ -25,21 +26,8 @@ from privql.kernel.scalars import (
     Value,
     ValueType,
 )
-from privql.kernel.terms import (
-    Balance,
-    Contribution,
-    Filter,
-    KeepRows,
-    Key,
-    Project,
-    Relation,
-    Scan,
-    Steps,
-    Sums,
-    Tally,
-    Total,
-    Unit,
-)
+from privql.kernel.sums import Balance, Contribution, Key, Sums
+from privql.kernel.terms import Filter, KeepRows, Project, Relation, Scan, Unit
 from tests.engines.values import Columns, Row, column, connect, load
 from tests.functions.pools import NARROW, PRICE, WIDE, Call, calls, some_value
 from tests.reference import types

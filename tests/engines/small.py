@@ -7,7 +7,8 @@ import pyarrow as pa
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
 from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Scan, Sums, Unit
+from privql.kernel.sums import Sums
+from privql.kernel.terms import Scan, Unit
 
 PERSON = Unit("person")
 SALT = b"salt"

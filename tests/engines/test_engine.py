@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 from privql.engines.interface import EngineError
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
-from privql.kernel.terms import Balance, Filter, Key, Project, Relation, Steps, Sums, Tally, Total
+from privql.kernel.sums import Balance, Key, Sums
+from privql.kernel.terms import Filter, Project, Relation
 from tests.engines.small import SALT, cells, engine, scan
 
 # ---- cells

@@ -12,10 +12,12 @@ import pytest
 from privql.engines.duckdb import DuckDBEngine, groups
 from privql.engines.interface import Source
 from privql.kernel import rules
-from privql.kernel.rules import Stable
+from privql.kernel.features import Tally
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, Value
 from privql.kernel.selection import truncated_geometric
-from privql.kernel.terms import Key, Keys, Listed, Scan, Sums, Tally, Unit
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Key, Keys, Listed, Sums
+from privql.kernel.terms import Scan, Unit
 from tests import reference
 from tests.engines.randoms import COLUMNS, hostile_rows, write
 from tests.engines.small import cells, engine, scan

@@ -14,8 +14,10 @@ import pytest
 
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source
+from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
-from privql.kernel.terms import Filter, KeepRows, Key, Relation, Sums, Tally
+from privql.kernel.sums import Key, Sums
+from privql.kernel.terms import Filter, KeepRows, Relation
 from tests.engines.small import SALT, cells, engine, scan
 
 # ---- shut in

@@ -14,8 +14,10 @@ import pytest
 from privql.diagnostics import PrivQLError
 from privql.engines.duckdb import DuckDBEngine, session
 from privql.engines.interface import EngineError, Source
+from privql.kernel.features import Tally
 from privql.kernel.scalars import DATE, INT, TEXT
-from privql.kernel.terms import Keys, Link, Relation, Scan, Sums, Tally, Unit
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Link, Relation, Scan, Unit
 from privql.session import Session, connect
 from tests.engines.conformance import SALT
 from tests.engines.randoms import write

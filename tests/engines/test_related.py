@@ -12,6 +12,7 @@ import pytest
 
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source, scans
+from privql.kernel.features import Extreme, Frame, Nth, Order, Over, Steps, Tally, Total
 from privql.kernel.scalars import (
     BOOL,
     DATE,
@@ -26,31 +27,21 @@ from privql.kernel.scalars import (
     ValueType,
     decimal,
 )
+from privql.kernel.sums import Contribution, Key, Sums
 from privql.kernel.terms import (
     Combine,
-    Contribution,
-    Extreme,
     Filter,
-    Frame,
     Gather,
     Join,
     KeepRows,
-    Key,
     Link,
     Lookup,
     Mark,
-    Nth,
     Once,
-    Order,
-    Over,
     Project,
     Public,
     Relation,
     Scan,
-    Steps,
-    Sums,
-    Tally,
-    Total,
     Window,
 )
 from tests import reference
@@ -184,7 +175,7 @@ def test_rows_that_are_their_own_units_meet_themselves_where_they_have_a_place(t
 
 def test_units_named_by_different_types_never_meet() -> None:
     texts = replace(scan(), unit_column=("u", TEXT))
-    for related in (Join("INNER", scan(), texts), Mark(scan(), "m", texts), Combine("UNION", True, scan(), texts, ())):
+    for related in (Join("INNER", scan(), texts), Mark(scan(), "m", texts), Combine("UNION ALL", scan(), texts, ())):
         with engine({"u": [1]}) as e, pytest.raises(EngineError, match="no exact way"):
             e.emit(Sums(related, (), (Tally(),)))
 
@@ -231,8 +222,7 @@ def test_of_two_zeros_one_is_found_whichever_came_first() -> None:
             Gather(source, (("f", zero),), ()),
             Gather(source, (), (("f", Extreme(zero, True)),)),
             Once(source),
-            Combine("UNION", False, source, source, (("f", "f", "f"),)),
-            Combine("INTERSECT", False, source, source, (("f", "f", "f"),)),
+            Combine("INTERSECT", source, source, (("f", "f", "f"),)),
         ]
         for relation in one:
             assert asked(data, relation, Tally(), Tally(minus)) == [1, 0], relation
@@ -273,7 +263,7 @@ def test_relations_are_as_deep_as_the_language_lets_them_be() -> None:
 def test_every_table_that_a_term_reads_is_found() -> None:
     a, b, c = (scan(table=name) for name in "abc")
     public = Public("p", ())
-    term = Once(Mark(Join("INNER", Lookup(a, public, (), None, 1), Combine("UNION", True, b, a, ())), "m", c))
+    term = Once(Mark(Join("INNER", Lookup(a, public, (), None, 1), Combine("UNION ALL", b, a, ())), "m", c))
     assert [each.table for each in scans(term)] == ["a", "b", "a", "c"]
     assert scans(Mark(a, "m", public)) == [a]
 
@@ -286,7 +276,7 @@ def test_neighbours_units_are_apart() -> None:
     assert asked(data, Join("INNER", one, other, pair)) == [3]
     only = Filter(other, Apply("eq", (Field("b", INT), Const(8, INT)), BOOL))
     assert asked(data, Filter(Mark(one, "m", only), Field("m", BOOL))) == [2]
-    assert asked(data, Combine("EXCEPT", False, one, only, (("c", "a", "b"),))) == [2]
+    assert asked(data, Combine("EXCEPT", one, only, (("c", "a", "b"),))) == [2]
 
 
 @pytest.mark.parametrize("frame", [Frame("ROWS", -1, 0), Frame("ROWS", 0, 2), Frame("ROWS", None, -1)])

@@ -17,8 +17,10 @@ from privql.engines.duckdb import DuckDBEngine
 from privql.engines.duckdb.relations import Names
 from privql.engines.duckdb.sources import read_scan
 from privql.engines.interface import EngineError, Source
+from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
-from privql.kernel.terms import Scan, Sums, Tally, Unit
+from privql.kernel.sums import Sums
+from privql.kernel.terms import Scan, Unit
 from tests.engines.values import inward
 
 PRICE = decimal(5, 2)

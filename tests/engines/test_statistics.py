@@ -10,8 +10,10 @@ import pytest
 
 from privql.engines.duckdb import DuckDBEngine, session
 from privql.engines.interface import Source
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field
-from privql.kernel.terms import Filter, Gather, Join, Relation, Scan, Steps, Sums, Tally, Total, Unit
+from privql.kernel.sums import Sums
+from privql.kernel.terms import Filter, Gather, Join, Relation, Scan, Unit
 
 PERSON = Unit("person")
 OURS = Scan("ours", PERSON, ("a", TEXT), False, (("a", TEXT), ("age", INT)))

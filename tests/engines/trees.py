@@ -5,45 +5,48 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import count
 from random import Random
-from typing import Literal
+from typing import Literal, get_args
 
-from privql.kernel.rules import FACTOR_LIMIT
-from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, Scalar, Value, ValueType
-from privql.kernel.terms import (
+from privql.kernel.features import (
+    FACTOR_LIMIT,
     Bits,
-    Combine,
     Different,
     Extreme,
     Feature,
-    Filter,
     Frame,
+    Mode,
+    Moment,
+    Neighbour,
+    Nth,
+    Order,
+    Over,
+    Quantile,
+    Rank,
+    Splice,
+    Steps,
+    Tally,
+    Total,
+    WindowCall,
+)
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, Scalar, Value, ValueType
+from privql.kernel.sums import Sums
+from privql.kernel.terms import (
+    Combine,
+    Filter,
     Gather,
     Join,
     KeepRows,
     Link,
     Lookup,
     Mark,
-    Mode,
-    Moment,
-    Neighbour,
-    Nth,
     Once,
-    Order,
-    Over,
     Project,
     Public,
-    Quantile,
-    Rank,
     Relation,
     Scan,
-    Splice,
-    Steps,
-    Sums,
-    Tally,
-    Total,
+    SetOperation,
     Unit,
     Window,
-    WindowCall,
 )
 from tests import reference
 from tests.engines.randoms import CALLS, COLUMNS, SMALL, Terms, hostile_rows
@@ -58,7 +61,7 @@ _OPERATIONS = {
 _FEW = {type: [call for call in some if call.resolved.op in _OPERATIONS] for type, some in CALLS.items()}
 _UNIT = Unit("unit")
 _KINDS: tuple[Literal["INNER", "LEFT", "FULL"], ...] = ("INNER", "LEFT", "FULL")
-_OPS: tuple[Literal["UNION", "INTERSECT", "EXCEPT"], ...] = ("UNION", "INTERSECT", "EXCEPT")
+_OPS: tuple[SetOperation, ...] = get_args(SetOperation)
 _RANKS: tuple[Literal["ROW_NUMBER", "RANK", "DENSE_RANK"], ...] = ("ROW_NUMBER", "RANK", "DENSE_RANK")
 
 
@@ -269,7 +272,7 @@ class Trees(Terms):
             )
             if same and self.some(0.7):
                 pairs.append((self.fresh(), c, self.random.choice(same)))
-        return Combine(self.random.choice(_OPS), self.some(0.5), left, right, tuple(pairs))
+        return Combine(self.random.choice(_OPS), left, right, tuple(pairs))
 
     def sums_of(self, relation: Relation, rows: list[Row]) -> Sums:
         columns = reference.types(relation)

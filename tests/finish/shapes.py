@@ -8,8 +8,10 @@ from privql.check.relations import Aggregate, Attribute, Block, CheckedQuery, Gr
 from privql.diagnostics import NOWHERE
 from privql.domains import Domain, whole
 from privql.finish.recipe import Recipe
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import FLOAT, INT, TEXT, Const, Field, Value, ValueType
-from privql.kernel.terms import Balance, Steps, Tally, Total, Unit
+from privql.kernel.sums import Balance
+from privql.kernel.terms import Unit
 
 ZERO = Const(0, INT)
 

@@ -15,7 +15,9 @@ from privql.diagnostics import Source as Text
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
 from privql.frozen import inside
-from privql.kernel.terms import Join, Lookup, Mark, Public, Relation, Sums, Tally
+from privql.kernel.features import Tally
+from privql.kernel.sums import Sums
+from privql.kernel.terms import Join, Lookup, Mark, Public, Relation
 from privql.pipeline.check import check_text
 from privql.plan import fanout
 from privql.policy.build import build_catalog

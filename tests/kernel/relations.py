@@ -6,22 +6,15 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
+from typing import get_args
 
-from privql.kernel import rules
-from privql.kernel.rules import Stable
-from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, ValueType
-from privql.kernel.terms import (
-    Balance,
+from privql.kernel import relating, rules
+from privql.kernel.features import (
     Bits,
-    Combine,
-    Contribution,
     Different,
     Extreme,
     Feature,
     Frame,
-    Join,
-    Key,
-    Mark,
     Mode,
     Neighbour,
     Nth,
@@ -32,10 +25,12 @@ from privql.kernel.terms import (
     Steps,
     Tally,
     Total,
-    Unit,
-    Window,
     WindowCall,
 )
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, ValueType
+from privql.kernel.stable import Stable
+from privql.kernel.sums import Balance, Contribution, Key
+from privql.kernel.terms import SetOperation, Unit
 from tests.kernel.databases import PUBLIC, scans
 from tests.reference import types
 
@@ -138,7 +133,7 @@ class Relations:
         on = tuple((self.integer(input), c) for c in self.choice.choice((("pa",), ("pb",), ("pa", "pb"), ())))
         where = self.maybe(lambda: self.between(types(input.term), dict(PUBLIC.columns)))
         most = self.choice.choice((1, 1, 2, 3, None))
-        made = rules.lookup(input, PUBLIC, on, where, most, self.choice.random() < 0.5)
+        made = relating.lookup(input, PUBLIC, on, where, most, self.choice.random() < 0.5)
         return self.renamed(made)
 
     def on(self, left: Stable, right: Stable) -> tuple[tuple[Scalar, Scalar], ...]:
@@ -157,17 +152,16 @@ class Relations:
         left, right = self.renamed(left), self.renamed(right)
         kind = self.choice.choice(("INNER", "LEFT", "FULL"))
         where = self.maybe(lambda: self.between(types(left.term), types(right.term)))
-        return rules.join(left, right, Join(kind, left.term, right.term, self.on(left, right), where))  # type: ignore[arg-type]
+        return relating.join(kind, left, right, self.on(left, right), where)  # type: ignore[arg-type]
 
     def marked(self, input: Stable) -> Stable:
         input = self.renamed(input)
         if self.choice.random() < 0.3:
             on = ((self.integer(input), Field("pa", INT)),)
-            return rules.mark(input, PUBLIC, Mark(input.term, self.new(), PUBLIC, on))
+            return relating.mark(input, self.new(), PUBLIC, on)
         among = self.renamed(self.relation(1))
         where = self.maybe(lambda: self.between(types(input.term), types(among.term)))
-        term = Mark(input.term, self.new(), among.term, self.on(input, among), where)
-        return rules.mark(input, among, term)
+        return relating.mark(input, self.new(), among, self.on(input, among), where)
 
     def gathered(self, input: Stable) -> Stable:
         keys = tuple((self.new(), self.integer(input)) for _ in range(self.choice.choice((0, 1, 1, 2))))
@@ -183,8 +177,7 @@ class Relations:
         ours, theirs = ([c for c, t in types(side.term).items() if t == INT] for side in (left, right))
         pairs = list(zip(ours, theirs, strict=False))[: self.choice.choice((1, 1, 2, 3))]
         columns = tuple((self.new(), one, other) for one, other in pairs)
-        op = self.choice.choice(("UNION", "INTERSECT", "EXCEPT"))
-        return rules.combine(left, right, Combine(op, self.choice.random() < 0.5, left.term, right.term, columns))  # type: ignore[arg-type]
+        return relating.combine(self.choice.choice(get_args(SetOperation)), left, right, columns)
 
     def windowed(self, input: Stable) -> Stable:
         calls: tuple[Callable[[], WindowCall], ...] = (
@@ -195,7 +188,7 @@ class Relations:
         )
         partition = tuple(self.integer(input) for _ in range(self.choice.choice((0, 1))))
         listed = tuple((self.new(), self.choice.choice(calls)()) for _ in range(self.choice.choice((1, 2))))
-        return rules.window(input, Window(input.term, partition, self.order(input), listed))
+        return rules.window(input, partition, self.order(input), listed)
 
     # ---- what is measured
 

@@ -9,36 +9,31 @@ from fractions import Fraction
 
 import pytest
 
-from privql.kernel import rules
-from privql.kernel.rules import Stable, Unproved
-from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
-from privql.kernel.terms import (
+from privql.kernel import relating, rules
+from privql.kernel.features import (
+    STEP_LIMIT,
     Bits,
-    Combine,
     Extreme,
     Feature,
     Frame,
-    Join,
-    Link,
-    Mark,
     Mode,
     Moment,
     Neighbour,
     Nth,
     Order,
     Over,
-    Public,
     Quantile,
     Rank,
-    Scan,
     Splice,
     Steps,
     Tally,
     Total,
-    Unit,
-    Window,
     WindowCall,
 )
+from privql.kernel.proved import Unproved
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
+from privql.kernel.stable import Stable
+from privql.kernel.terms import Link, Public, Scan, SetOperation, Unit
 from tests import reference
 from tests.kernel.databases import PUBLIC, PUBLIC_ROWS, SALT, Database, bag, nobody, scans
 
@@ -53,19 +48,17 @@ ONE_VISIT, ONE_TEST = rules.keep_rows(VISITS, 1), rules.keep_rows(TESTS, 1)
 
 
 def beside(kind: str, left: Stable, right: Stable, *on: tuple[Scalar, Scalar], where: Scalar | None = None) -> Stable:
-    return rules.join(left, right, Join(kind, left.term, right.term, on, where))  # type: ignore[arg-type]
+    return relating.join(kind, left, right, on, where)  # type: ignore[arg-type]
 
 
-def union(op: str, all: bool, *columns: tuple[str, str, str], right: Stable = THREE) -> Stable:
-    return rules.combine(TWO, right, Combine(op, all, TWO.term, right.term, columns))  # type: ignore[arg-type]
+def combined(op: SetOperation, *columns: tuple[str, str, str], right: Stable = THREE) -> Stable:
+    return relating.combine(op, TWO, right, columns)
 
 
 VALUES, VALUE = rules.gather(THREE, (("value", X),), ()), Field("value", INT)
 # one row by its bound, and not by a key
-AT_MOST_ONE = rules.combine(
-    ONE_VISIT, TESTS, Combine("INTERSECT", True, ONE_VISIT.term, TESTS.term, (("a", "v", "x"),))
-)
-AS_FEW = rules.combine(ONE_TEST, VISITS, Combine("INTERSECT", True, ONE_TEST.term, VISITS.term, (("b", "y", "w"),)))
+AT_MOST_ONE = relating.combine("INTERSECT ALL", ONE_VISIT, TESTS, (("a", "v", "x"),))
+AS_FEW = relating.combine("INTERSECT ALL", ONE_TEST, VISITS, (("b", "y", "w"),))
 
 REACHED: dict[str, tuple[Stable, int]] = {
     "scan of a key": (PEOPLE, 1),
@@ -73,9 +66,9 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "keep rows of fewer": (rules.keep_rows(TWO, 5), 2),
     "filter": (rules.keep_where(TWO, Apply("ge", (V, Const(0, INT)), BOOL)), 2),
     "columns": (rules.compute(TWO, (("a", V),)), 2),
-    "lookup of one": (rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, 1, False), 2),
-    "lookup of two": (rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, 2, True), 4),
-    "lookup of all in reach": (rules.lookup(TWO, PUBLIC, (), None, 7, False), 14),
+    "lookup of one": (relating.lookup(TWO, PUBLIC, ((V, "pa"),), None, 1, False), 2),
+    "lookup of two": (relating.lookup(TWO, PUBLIC, ((V, "pa"),), None, 2, True), 4),
+    "lookup of all in reach": (relating.lookup(TWO, PUBLIC, (), None, 7, False), 14),
     "inner join, by what is made of a key": (beside("INNER", THREE, TWO, (X, PARITY)), 6),
     "cross join": (beside("INNER", TWO, THREE), 6),
     "inner join, right unique": (beside("INNER", THREE, TWO, (VISIT, NUMBER)), 3),
@@ -94,19 +87,18 @@ REACHED: dict[str, tuple[Stable, int]] = {
     "full join, none of more met": (beside("FULL", ONE_VISIT, THREE, (V, X)), 4),
     "full join, right unique": (beside("FULL", THREE, TWO, (VISIT, NUMBER)), 5),
     "full join, left unique": (beside("FULL", TWO, THREE, (NUMBER, VISIT)), 5),
-    "mark": (rules.mark(TWO, THREE, Mark(TWO.term, "m", THREE.term, ((NUMBER, VISIT),))), 2),
+    "mark": (relating.mark(TWO, "m", THREE, ((NUMBER, VISIT),)), 2),
     "gather": (rules.gather(THREE, (("a", X), ("b", Y)), (("n", Tally()),)), 3),
     "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), 1),
     "gather of more listed than rows": (rules.gather(THREE, (("a", X), ("b", Y)), (), ((0, 1), (0, 1))), 3),
     "gather of listed keys": (rules.gather(TESTS, (("a", X),), (("n", Tally()),), ((1, None),)), 2),
-    "union all": (union("UNION", True, ("a", "v", "x")), 5),
-    "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), 5),
-    "intersect": (union("INTERSECT", False, ("a", "v", "x")), 2),
-    "intersect all": (union("INTERSECT", True, ("a", "v", "x")), 2),
-    "intersect with fewer": (union("INTERSECT", False, ("a", "v", "x"), right=ONE_TEST), 1),
-    "except": (union("EXCEPT", False, ("a", "v", "x")), 2),
-    "except all": (union("EXCEPT", True, ("a", "v", "x")), 2),
-    "window": (rules.window(TWO, Window(TWO.term, (), (), (("n", Rank("RANK")),))), 2),
+    "union all": (combined("UNION ALL", ("a", "v", "x")), 5),
+    "intersect": (combined("INTERSECT", ("a", "v", "x")), 2),
+    "intersect all": (combined("INTERSECT ALL", ("a", "v", "x")), 2),
+    "intersect with fewer": (combined("INTERSECT", ("a", "v", "x"), right=ONE_TEST), 1),
+    "except": (combined("EXCEPT", ("a", "v", "x")), 2),
+    "except all": (combined("EXCEPT ALL", ("a", "v", "x")), 2),
+    "window": (rules.window(TWO, (), (), (("n", Rank("RANK")),)), 2),
     "once": (rules.once(TWO), 2),
 }
 
@@ -127,13 +119,13 @@ def test_the_bound_on_rows_is_what_some_unit_reaches(name: str) -> None:
 def test_what_has_no_bound_claims_none() -> None:
     unbounded = (
         VISITS,
-        rules.lookup(TWO, PUBLIC, ((V, "pa"),), None, None, False),
+        relating.lookup(TWO, PUBLIC, ((V, "pa"),), None, None, False),
         beside("INNER", TWO, TESTS, (V, X)),
         beside("LEFT", TWO, TESTS, (NUMBER, VISIT)),
         beside("LEFT", VISITS, THREE, (V, X)),
         beside("FULL", PEOPLE, VISITS, (Field("code", INT), NUMBER)),
         rules.gather(TESTS, (("a", X),), ()),
-        union("UNION", False, ("a", "v", "x"), right=TESTS),
+        combined("UNION ALL", ("a", "v", "x"), right=TESTS),
     )
     assert [stable.rows for stable in unbounded] == [None] * len(unbounded)
 
@@ -153,8 +145,8 @@ UNIQUE: dict[str, tuple[Stable, frozenset[frozenset[str]]]] = {
     "not what is computed": (rules.compute(VISITS, (("number", PARITY),)), keys()),
     "not what is left of two columns": (rules.compute(DIFFERENT, (("x", X),)), keys()),
     "one row": (rules.keep_rows(VISITS, 1), keys("", "number")),
-    "lookup of one": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 1, True), keys("number")),
-    "lookup of two": (rules.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 2, True), keys()),
+    "lookup of one": (relating.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 1, True), keys("number")),
+    "lookup of two": (relating.lookup(VISITS, PUBLIC, ((V, "pa"),), None, 2, True), keys()),
     "inner join, right unique": (beside("INNER", DIFFERENT, VISITS, (X, NUMBER)), keys("visit x y f")),
     "inner join, both unique": (beside("INNER", PEOPLE, VISITS, (Field("p", INT), NUMBER)), keys("", "code", "number")),
     "left join, left unique": (beside("LEFT", VISITS, TESTS, (NUMBER, X)), keys()),
@@ -162,9 +154,11 @@ UNIQUE: dict[str, tuple[Stable, frozenset[frozenset[str]]]] = {
     "full join": (beside("FULL", PEOPLE, VISITS, (Field("code", INT), NUMBER)), keys()),
     "gather": (rules.gather(TESTS, (("a", X), ("b", Y)), (("n", Tally()),)), keys("a b")),
     "gather without keys": (rules.gather(TESTS, (), (("n", Tally()),)), keys("")),
-    "union all": (union("UNION", True, ("a", "v", "x")), keys()),
-    "union": (union("UNION", False, ("a", "v", "x"), ("b", "w", "y")), keys("a b")),
-    "window": (rules.window(VISITS, Window(VISITS.term, (), (), (("n", Rank("ROW_NUMBER")),))), keys("number")),
+    "union all": (combined("UNION ALL", ("a", "v", "x")), keys()),
+    "intersect": (combined("INTERSECT", ("a", "v", "x"), ("b", "w", "y")), keys("a b")),
+    "except": (combined("EXCEPT", ("a", "v", "x"), ("b", "w", "y")), keys("a b")),
+    "except all": (combined("EXCEPT ALL", ("a", "v", "x"), ("b", "w", "y")), keys()),
+    "window": (rules.window(VISITS, (), (), (("n", Rank("ROW_NUMBER")),)), keys("number")),
     "once": (rules.once(PEOPLE), keys()),
 }
 
@@ -189,12 +183,12 @@ DETERMINED: dict[str, tuple[Stable, str]] = {
     "filter": (rules.keep_where(ON_THEIRS, Apply("ge", (V, CODE), BOOL)), "code p"),
     "columns": (rules.compute(ON_THEIRS, (("a", CODE), ("b", Apply("add", (CODE, V), INT)), ("c", V))), "a"),
     "a constant": (rules.compute(VISITS, (("a", Const(1, INT)),)), "a"),
-    "lookup of one": (rules.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), None, 1, True), "code p pa pb"),
-    "lookup of two": (rules.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), None, 2, True), "code p"),
-    "one row's lookup of two": (rules.lookup(PEOPLE, PUBLIC, ((CODE, "pa"),), None, 2, True), "code p"),
-    "lookup by what varies": (rules.lookup(ON_THEIRS, PUBLIC, ((V, "pa"),), None, 1, True), "code p"),
+    "lookup of one": (relating.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), None, 1, True), "code p pa pb"),
+    "lookup of two": (relating.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), None, 2, True), "code p"),
+    "one row's lookup of two": (relating.lookup(PEOPLE, PUBLIC, ((CODE, "pa"),), None, 2, True), "code p"),
+    "lookup by what varies": (relating.lookup(ON_THEIRS, PUBLIC, ((V, "pa"),), None, 1, True), "code p"),
     "lookup where it varies": (
-        rules.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), Apply("eq", (V, PA), BOOL), 1, True),
+        relating.lookup(ON_THEIRS, PUBLIC, ((CODE, "pa"),), Apply("eq", (V, PA), BOOL), 1, True),
         "code p",
     ),
     "join": (ON_THEIRS, "code p"),
@@ -203,22 +197,22 @@ DETERMINED: dict[str, tuple[Stable, str]] = {
     "left join where it varies": (beside("LEFT", VISITS, PEOPLE, where=Apply("eq", (V, CODE), BOOL)), ""),
     "left join from one": (beside("LEFT", PEOPLE, VISITS), "code p"),
     "full join": (beside("FULL", VISITS, PEOPLE), ""),
-    "mark": (rules.mark(ON_THEIRS, TESTS, Mark(ON_THEIRS.term, "m", TESTS.term, ((CODE, X),))), "code p m"),
-    "mark of what varies": (rules.mark(ON_THEIRS, TESTS, Mark(ON_THEIRS.term, "m", TESTS.term, ((V, X),))), "code p"),
+    "mark": (relating.mark(ON_THEIRS, "m", TESTS, ((CODE, X),)), "code p m"),
+    "mark of what varies": (relating.mark(ON_THEIRS, "m", TESTS, ((V, X),)), "code p"),
     "gather": (rules.gather(ON_THEIRS, (("a", CODE), ("b", V)), (("n", Tally()),)), "a"),
     "gather by what is known": (rules.gather(ON_THEIRS, (("a", CODE),), (("n", Tally()),)), "a n"),
     "one group": (IN_ONE, "v"),
     "two groups": (rules.keep_groups(VISITS, (("g", V),), 2), ""),
     "of one listed": (rules.keep_groups(VISITS, (("g", V),), 2, ((1,),)), "v"),
-    "union": (union("UNION", True, ("a", "v", "x")), ""),
-    "intersect": (rules.combine(IN_ONE, TESTS, Combine("INTERSECT", True, IN_ONE.term, TESTS.term, COLUMNS)), "a"),
+    "union": (combined("UNION ALL", ("a", "v", "x")), ""),
+    "intersect": (relating.combine("INTERSECT ALL", IN_ONE, TESTS, COLUMNS), "a"),
     "intersect, right": (
-        rules.combine(TESTS, IN_ONE, Combine("INTERSECT", True, TESTS.term, IN_ONE.term, TURNED)),
+        relating.combine("INTERSECT ALL", TESTS, IN_ONE, TURNED),
         "a",
     ),
-    "except": (rules.combine(IN_ONE, TESTS, Combine("EXCEPT", True, IN_ONE.term, TESTS.term, COLUMNS)), "a"),
+    "except": (relating.combine("EXCEPT ALL", IN_ONE, TESTS, COLUMNS), "a"),
     "except from what varies": (
-        rules.combine(TESTS, IN_ONE, Combine("EXCEPT", True, TESTS.term, IN_ONE.term, TURNED)),
+        relating.combine("EXCEPT ALL", TESTS, IN_ONE, TURNED),
         "",
     ),
     "once": (rules.once(PEOPLE), ""),
@@ -261,7 +255,7 @@ def test_only_values_of_one_type_meet_one_key() -> None:
     assert beside("INNER", THREE, VISITS, (as_float, NUMBER)).rows is None
     assert beside("INNER", VISITS, THREE, (NUMBER, as_float)).rows is None
     with pytest.raises(Unproved, match="another type"):
-        rules.lookup(THREE, PUBLIC, ((as_float, "pa"),), None, 1, False)
+        relating.lookup(THREE, PUBLIC, ((as_float, "pa"),), None, 1, False)
 
 
 OTHERS: dict[str, Stable] = {
@@ -281,10 +275,10 @@ def test_only_rows_of_one_unit_are_related(name: str) -> None:
             with pytest.raises(Unproved):
                 beside(kind, left, right)
         with pytest.raises(Unproved):
-            rules.mark(left, right, Mark(left.term, "m", right.term))
+            relating.mark(left, "m", right)
         one, two = ("v", "x") if left is VISITS else ("x", "v")
         with pytest.raises(Unproved):
-            rules.combine(left, right, Combine("UNION", True, left.term, right.term, (("a", one, two),)))
+            relating.combine("UNION ALL", left, right, (("a", one, two),))
 
 
 NOBODYS = rules.once(TWO)
@@ -295,10 +289,10 @@ TWICE = Public("areas", (("pa", INT), ("pa", INT)))
 REFUSED: dict[str, Callable[[], object]] = {
     # what is nobody's is in no unit's hands
     "keep rows of nobody": lambda: rules.keep_rows(NOBODYS, 1),
-    "lookup of nobody": lambda: rules.lookup(NOBODYS, PUBLIC, (), None, 1, False),
-    "mark nobody's rows": lambda: rules.mark(NOBODYS, PUBLIC, Mark(NOBODYS.term, "m", PUBLIC)),
+    "lookup of nobody": lambda: relating.lookup(NOBODYS, PUBLIC, (), None, 1, False),
+    "mark nobody's rows": lambda: relating.mark(NOBODYS, "m", PUBLIC),
     "gather of nobody": lambda: rules.gather(NOBODYS, (), ()),
-    "window over nobody": lambda: rules.window(NOBODYS, Window(NOBODYS.term, (), (), ())),
+    "window over nobody": lambda: rules.window(NOBODYS, (), (), ()),
     "once more": lambda: rules.once(NOBODYS),
     # references
     "a key along references": lambda: rules.scan(replace(scans(PERSON)["tests"], key=True)),
@@ -307,16 +301,16 @@ REFUSED: dict[str, Callable[[], object]] = {
     ),
     # columns that are not there
     "order": lambda: rules.keep_rows(VISITS, 1, (Order(NOWHERE),)),
-    "lookup value": lambda: rules.lookup(VISITS, PUBLIC, ((NOWHERE, "pa"),), None, 1, False),
-    "lookup column": lambda: rules.lookup(VISITS, PUBLIC, ((V, "pc"),), None, 1, False),
-    "lookup where": lambda: rules.lookup(VISITS, PUBLIC, (), NOWHERE, 1, False),
+    "lookup value": lambda: relating.lookup(VISITS, PUBLIC, ((NOWHERE, "pa"),), None, 1, False),
+    "lookup column": lambda: relating.lookup(VISITS, PUBLIC, ((V, "pc"),), None, 1, False),
+    "lookup where": lambda: relating.lookup(VISITS, PUBLIC, (), NOWHERE, 1, False),
     "join on the other side": lambda: beside("INNER", VISITS, TESTS, (X, NUMBER)),
     "join on the left": lambda: beside("INNER", VISITS, TESTS, (X, X)),
     "join on the right": lambda: beside("INNER", VISITS, TESTS, (NUMBER, V)),
     "join where": lambda: beside("INNER", VISITS, TESTS, where=NOWHERE),
-    "mark on": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, ((X, X),))),
-    "mark on the other": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, ((V, V),))),
-    "mark where": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "m", TESTS.term, (), NOWHERE)),
+    "mark on": lambda: relating.mark(VISITS, "m", TESTS, ((X, X),)),
+    "mark on the other": lambda: relating.mark(VISITS, "m", TESTS, ((V, V),)),
+    "mark where": lambda: relating.mark(VISITS, "m", TESTS, (), NOWHERE),
     "gather key": lambda: rules.gather(VISITS, (("a", NOWHERE),), ()),
     "groups by nothing": lambda: rules.keep_groups(VISITS, (), 1),
     "groups of nobody": lambda: rules.keep_groups(NOBODYS, (("a", V),), 1),
@@ -328,10 +322,10 @@ REFUSED: dict[str, Callable[[], object]] = {
     "gather feature": lambda: rules.gather(VISITS, (), (("a", Extreme(NOWHERE, True)),)),
     "gather where": lambda: rules.gather(VISITS, (), (("a", Tally(NOWHERE)),)),
     "gather steps": lambda: rules.gather(VISITS, (), (("a", Total(replace(STEPS, value=NOWHERE))),)),
-    "combine left": lambda: union("UNION", True, ("a", "x", "x")),
-    "combine right": lambda: union("UNION", True, ("a", "v", "v")),
-    "window partition": lambda: rules.window(VISITS, Window(VISITS.term, (NOWHERE,), (), ())),
-    "window order": lambda: rules.window(VISITS, Window(VISITS.term, (), (Order(NOWHERE),), ())),
+    "combine left": lambda: combined("UNION ALL", ("a", "x", "x")),
+    "combine right": lambda: combined("UNION ALL", ("a", "v", "v")),
+    "window partition": lambda: rules.window(VISITS, (NOWHERE,), (), ()),
+    "window order": lambda: rules.window(VISITS, (), (Order(NOWHERE),), ()),
     "window value": lambda: over(("a", Neighbour(NOWHERE, 1, V))),
     "window default": lambda: over(("a", Neighbour(V, 1, NOWHERE))),
     "window feature": lambda: over(("a", Over(Tally(NOWHERE), None))),
@@ -352,30 +346,20 @@ REFUSED: dict[str, Callable[[], object]] = {
     "a place before the first": lambda: over(("a", Nth(V, 0, None))),
     "a frame beyond all": lambda: over(("a", Over(Tally(), Frame("ROWS", None, 2**62 + 1)))),
     # two columns of one name
-    "lookup beside its own": lambda: rules.lookup(VISITS, AREAS, (), None, 1, False),
-    "lookup of twins": lambda: rules.lookup(VISITS, TWICE, (), None, 1, False),
+    "lookup beside its own": lambda: relating.lookup(VISITS, AREAS, (), None, 1, False),
+    "lookup of twins": lambda: relating.lookup(VISITS, TWICE, (), None, 1, False),
     "join with itself": lambda: beside("INNER", VISITS, VISITS),
-    "mark's column": lambda: rules.mark(VISITS, TESTS, Mark(VISITS.term, "v", TESTS.term)),
-    "mark by itself": lambda: rules.mark(VISITS, VISITS, Mark(VISITS.term, "m", VISITS.term)),
+    "mark's column": lambda: relating.mark(VISITS, "v", TESTS),
+    "mark by itself": lambda: relating.mark(VISITS, "m", VISITS),
     "gather twins": lambda: rules.gather(VISITS, (("a", V),), (("a", Tally()),)),
-    "combine twins": lambda: union("UNION", True, ("a", "v", "x"), ("a", "w", "x")),
+    "combine twins": lambda: combined("UNION ALL", ("a", "v", "x"), ("a", "w", "x")),
     "window's column": lambda: over(("v", Rank("RANK"))),
     "window twins": lambda: over(("a", Rank("RANK")), ("a", Rank("RANK"))),
     # bounds
     "no row at all": lambda: rules.keep_rows(VISITS, 0),
-    "no public row": lambda: rules.lookup(VISITS, PUBLIC, (), None, 0, False),
-    "steps without a bound": lambda: rules.gather(
-        VISITS, (), (("a", Total(replace(STEPS, high=rules.STEP_LIMIT + 1))),)
-    ),
+    "no public row": lambda: relating.lookup(VISITS, PUBLIC, (), None, 0, False),
+    "steps without a bound": lambda: rules.gather(VISITS, (), (("a", Total(replace(STEPS, high=STEP_LIMIT + 1))),)),
     # a proof of something else
-    "join of others": lambda: rules.join(TWO, THREE, Join("INNER", VISITS.term, THREE.term)),
-    "join with others": lambda: rules.join(TWO, THREE, Join("INNER", TWO.term, TESTS.term)),
-    "mark of others": lambda: rules.mark(TWO, THREE, Mark(VISITS.term, "m", THREE.term)),
-    "mark by others": lambda: rules.mark(TWO, THREE, Mark(TWO.term, "m", TESTS.term)),
-    "mark by other public rows": lambda: rules.mark(TWO, PUBLIC, Mark(TWO.term, "m", AREAS)),
-    "combine of others": lambda: rules.combine(TWO, THREE, Combine("UNION", True, VISITS.term, THREE.term, ())),
-    "combine with others": lambda: rules.combine(TWO, THREE, Combine("UNION", True, TWO.term, TESTS.term, ())),
-    "window over others": lambda: rules.window(TWO, Window(VISITS.term, (), (), ())),
 }
 
 
@@ -389,7 +373,7 @@ def of_groups(feature: Feature) -> Stable:
 
 
 def over(*calls: tuple[str, WindowCall]) -> Stable:
-    return rules.window(VISITS, Window(VISITS.term, (), (), calls))
+    return rules.window(VISITS, (), (), calls)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -12,8 +12,9 @@ import pytest
 
 from privql.kernel import measure, rules
 from privql.kernel.measure import Measured
-from privql.kernel.rules import Stable
-from privql.kernel.terms import Unit, cells
+from privql.kernel.stable import Stable
+from privql.kernel.sums import cells
+from privql.kernel.terms import Unit
 from tests import reference
 from tests.kernel.databases import PUBLIC_ROWS, SALT, UNITS, Bag, Database, bag, database
 from tests.kernel.relations import Relations

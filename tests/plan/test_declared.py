@@ -17,8 +17,9 @@ from privql.check.relations import Aggregate
 from privql.diagnostics import NOWHERE, Source
 from privql.domains import Domain, finite, held, interval
 from privql.functions.scalar import evaluate_term
+from privql.kernel.features import Total
 from privql.kernel.scalars import FLOAT, INT, Field, Value, ValueType, decimal
-from privql.kernel.terms import Balance, Total
+from privql.kernel.sums import Balance
 from privql.pipeline.check import check_text
 from privql.plan.bounds import contribution
 from privql.plan.declared import enforced

@@ -8,8 +8,10 @@ from itertools import product
 import pytest
 
 from privql.kernel import rules
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, Value
-from privql.kernel.terms import Balance, Contribution, Scan, Steps, Tally, Total, Unit
+from privql.kernel.sums import Balance, Contribution
+from privql.kernel.terms import Scan, Unit
 from privql.plan.bounding import Bounds
 from privql.plan.totals import Totals, of_units
 

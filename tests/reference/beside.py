@@ -49,10 +49,10 @@ def combined(combine: Combine, left: list[Row], right: list[Row]) -> Iterator[Ro
     """Of one unit."""
     ours = [{c: row[of] for c, of, _ in combine.columns} for row in left]
     theirs = [{c: row[of] for c, _, of in combine.columns} for row in right]
-    if combine.op == "UNION":
-        yield from ours + theirs if combine.all else different(ours + theirs)
+    if combine.op == "UNION ALL":
+        yield from ours + theirs
         return
-    if not combine.all:
+    if combine.op in ("INTERSECT", "EXCEPT"):
         yield from (row for row in different(ours) if (row in theirs) == (combine.op == "INTERSECT"))
         return
     left_over = list(theirs)  # each of these meets one of ours
@@ -60,5 +60,5 @@ def combined(combine: Combine, left: list[Row], right: list[Row]) -> Iterator[Ro
         met = row in left_over
         if met:
             left_over.remove(row)
-        if met == (combine.op == "INTERSECT"):
+        if met == (combine.op == "INTERSECT ALL"):
             yield plain(row)

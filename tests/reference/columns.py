@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from privql.kernel.features import (
+    Extreme,
+    Feature,
+    Mode,
+    Moment,
+    Neighbour,
+    Nth,
+    Over,
+    Quantile,
+    Rank,
+    Splice,
+    WindowCall,
+)
 from privql.kernel.scalars import BOOL, INT, ValueType, decimal
 from privql.kernel.terms import (
     Combine,
-    Extreme,
-    Feature,
     Filter,
     Gather,
     Join,
     KeepRows,
     Lookup,
     Mark,
-    Mode,
-    Moment,
-    Neighbour,
-    Nth,
     Once,
-    Over,
     Project,
-    Quantile,
-    Rank,
     Relation,
     Scan,
-    Splice,
     Window,
-    WindowCall,
 )
 
 

@@ -7,18 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 from privql.functions.scalar import evaluate_term
+from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Value
+from privql.kernel.sums import Balance, Contribution, Key, Keys, Listed, Sums, cells
 from privql.kernel.terms import (
-    Balance,
     Combine,
-    Contribution,
     Filter,
     Gather,
     Join,
     KeepRows,
-    Key,
-    Keys,
-    Listed,
     Lookup,
     Mark,
     Once,
@@ -26,11 +23,7 @@ from privql.kernel.terms import (
     Public,
     Relation,
     Scan,
-    Sums,
-    Tally,
-    Total,
     Window,
-    cells,
 )
 from tests.reference.beside import combined, joined, meets, named, taking_part
 from tests.reference.order import called, grouped, hash_of

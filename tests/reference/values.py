@@ -9,9 +9,8 @@ from fractions import Fraction
 from functools import reduce
 
 from privql.functions.scalar import evaluate_term
-from privql.kernel.rules import STEP_LIMIT
-from privql.kernel.scalars import Scalar, Value
-from privql.kernel.terms import (
+from privql.kernel.features import (
+    STEP_LIMIT,
     Bits,
     Different,
     Extreme,
@@ -25,6 +24,7 @@ from privql.kernel.terms import (
     Tally,
     Total,
 )
+from privql.kernel.scalars import Scalar, Value
 
 Row = Mapping[str, Value]
 Tables = Mapping[str, list[Row]]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from privql.kernel.measure import Measured
-from privql.kernel.terms import Scan, Sums, cells
+from privql.kernel.sums import Sums, cells
+from privql.kernel.terms import Scan
 from tests import reference
 from tests.soundness.world import HOSTILE, KINDS, Kind, Row, random_row, read
 

@@ -19,7 +19,7 @@ from privql.engines.interface import Source as Data
 from privql.functions.scalar import evaluate_term
 from privql.kernel.bounds import Chosen
 from privql.kernel.scalars import Value, fields
-from privql.kernel.terms import Key
+from privql.kernel.sums import Key
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
 from tests import reference

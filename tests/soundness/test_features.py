@@ -12,7 +12,7 @@ import pytest
 from privql.check.relations import Aggregate
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
-from privql.kernel.terms import Sums
+from privql.kernel.sums import Sums
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.bounds import contribution

@@ -10,9 +10,8 @@ from privql.engines.duckdb.ordering import written
 from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
-from privql.kernel.rules import STEP_LIMIT
-from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal
-from privql.kernel.terms import (
+from privql.kernel.features import (
+    STEP_LIMIT,
     Bits,
     Different,
     Extreme,
@@ -25,6 +24,7 @@ from privql.kernel.terms import (
     Tally,
     Total,
 )
+from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal
 
 
 @dataclass(frozen=True, slots=True)

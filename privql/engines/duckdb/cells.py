@@ -11,7 +11,8 @@ import numpy.typing as npt
 from privql.engines.duckdb.aggregates import Summed
 from privql.engines.duckdb.emit import Counted, Statement
 from privql.engines.interface import Cells, smallest
-from privql.kernel.terms import Balance, Sums, Tally, Total
+from privql.kernel.features import Tally, Total
+from privql.kernel.sums import Balance, Sums
 
 _SAFE = 2**61
 

@@ -19,9 +19,11 @@ from privql.engines.duckdb.relations import Draft, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import measured
+from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar
-from privql.kernel.terms import Balance, Key, Public, Sums, Tally, Total
-from privql.kernel.terms import Listed as ListedTogether
+from privql.kernel.sums import Balance, Key, Sums
+from privql.kernel.sums import Listed as ListedTogether
+from privql.kernel.terms import Public
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from privql.engines.duckdb.relations import Names, Rows
 from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
 from privql.kernel.scalars import ValueType
-from privql.kernel.terms import Keys, Public, Scan, Sums, Unit
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Public, Scan, Unit
 
 _T = TypeVar("_T")
 

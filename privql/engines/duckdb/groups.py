@@ -12,7 +12,8 @@ from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Value
-from privql.kernel.terms import Keys, Public
+from privql.kernel.sums import Keys
+from privql.kernel.terms import Public
 
 Groups = list[tuple[tuple[Value, ...], int]]
 

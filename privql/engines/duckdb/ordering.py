@@ -8,8 +8,9 @@ from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.functions.scalar.numbers import INT_MAX
+from privql.kernel.features import Order
 from privql.kernel.scalars import TEXT, Apply, Field
-from privql.kernel.terms import KeepRows, Order
+from privql.kernel.terms import KeepRows
 
 
 def keep_rows(below: Rows, term: KeepRows, draft: Draft) -> Rows:

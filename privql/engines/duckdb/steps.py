@@ -24,8 +24,8 @@ from fractions import Fraction
 from privql.engines.duckdb.expressions import Spelled, literal
 from privql.engines.interface import EngineError
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
+from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
-from privql.kernel.terms import Steps
 
 _HUGE = 2**126
 _NARROW = 2**13

@@ -62,17 +62,13 @@ def _among(key: Field, members: Collection[Value]) -> Scalar:
 
 
 def once(below: Rows, draft: Draft) -> Rows:
-    return replace(_each_once(below, [], draft), unit=None, rows_of=None, alone=False)
-
-
-def _each_once(below: Rows, owner: list[str], draft: Draft) -> Rows:
     emitter = ScalarEmitter(below.field)
     layer = Aggregates(below, draft.names)
     values = [(name, emitter.settled(Field(name, each.spelled.type))) for name, each in below.columns.items()]
     columns, keys = _grouped(layer, values)
-    kept = dict.fromkeys([*owner, *keys]) or [layer.column(Spelled("TRUE", BOOL)).sql]
+    kept = dict.fromkeys(keys) or [layer.column(Spelled("TRUE", BOOL)).sql]
     grouped = Layer({key: key for key in kept}, f" GROUP BY {', '.join(kept)}", closed=True)
-    return replace(layer.rows().with_layers(grouped), columns=columns)
+    return replace(layer.rows().with_layers(grouped), columns=columns, unit=None, rows_of=None, alone=False)
 
 
 def _grouped(layer: Aggregates, values: Iterable[tuple[str, Spelled]]) -> tuple[dict[str, Column], list[str]]:
@@ -90,24 +86,22 @@ def combine(left: Rows, right: Rows, term: Combine, draft: Draft) -> Rows:
     ours, theirs = same_unit(left, right)
     added, beside = {unit.sql: ours}, {unit.sql: theirs}
     columns: dict[str, Column] = {}
+    union = term.op == "UNION ALL"
     for name, one, other in term.columns:
         mine, yours = _value(left, one), _value(right, other)
         if mine.type != yours.type:
             raise EngineError("unsupported")
-        if not (term.op == "UNION" and term.all):
+        if not union:
             mine, yours = one_zero(mine), one_zero(yours)
         columns[name] = column(draft.names.new("c"), mine.type, min(mine.low, yours.low), max(mine.high, yours.high))
         added[columns[name].spelled.sql], beside[columns[name].spelled.sql] = mine.sql, yours.sql
-    union = term.op == "UNION"
 
     def tail(read: Collection[str]) -> str:
         listed = ", ".join(f"{sql} AS {name}" for name, sql in beside.items() if not union or name in read) or "1"
-        every = " ALL" if term.all or union else ""
-        return f" {term.op}{every} SELECT {listed} FROM ({right.sql(listed)})"
+        return f" {term.op} SELECT {listed} FROM ({right.sql(listed)})"
 
     layer = Layer(added, tail, closed=True, whole=not union)
-    made = replace(left.with_layers(layer), columns=columns, unit=unit, alone=False)
-    return _each_once(made, [unit.sql], draft) if union and not term.all else made
+    return replace(left.with_layers(layer), columns=columns, unit=unit, alone=False)
 
 
 def _value(side: Rows, name: str) -> Spelled:

@@ -9,8 +9,9 @@ from privql.engines.duckdb.aggregates import Aggregates
 from privql.engines.duckdb.ordering import row_hash, written
 from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.kernel.features import Frame, Neighbour, Nth, Over, Rank
 from privql.kernel.scalars import INT
-from privql.kernel.terms import Frame, Neighbour, Nth, Over, Rank, Window
+from privql.kernel.terms import Window
 
 
 def window(below: Rows, term: Window, draft: Draft) -> Rows:

@@ -1,0 +1,124 @@
+"""What a term must be before a rule speaks of it: it reads what is there, and what is clamped fits its sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from privql.kernel.features import (
+    FACTOR_LIMIT,
+    STEP_LIMIT,
+    Bits,
+    Different,
+    Extreme,
+    Feature,
+    Frame,
+    Mode,
+    Moment,
+    Neighbour,
+    Nth,
+    Order,
+    Over,
+    Quantile,
+    Rank,
+    Splice,
+    Steps,
+    Tally,
+    Total,
+    WindowCall,
+)
+from privql.kernel.proved import Unproved
+from privql.kernel.scalars import INT, TEXT, Scalar, fields
+from privql.kernel.sums import Balance, Contribution
+from privql.kernel.terms import Public
+
+Columns = frozenset[str]
+
+
+def reads(value: Scalar | None, columns: Columns) -> None:
+    """A row function may read the columns of its row and nothing else."""
+    if value is not None and not fields(value) <= columns:
+        raise Unproved("a row function reads a column that its relation does not have")
+
+
+def feature(made: Feature | Contribution, columns: Columns) -> None:
+    reads(made.where, columns)
+    match made:
+        case Total(steps=steps) | Balance(steps=steps):
+            _stepped(steps, columns)
+        case Extreme(value=value) | Different(value=value) | Mode(value=value):
+            reads(value, columns)
+        case Bits(value=value):
+            reads(value, columns)
+            if value.type != INT:
+                raise Unproved("only an INT has bits")
+        case Quantile(value=value, share=share):
+            reads(value, columns)
+            if not 0 <= share <= 1:
+                raise Unproved("a share lies between 0 and 1")
+        case Splice(value=value, order=order):
+            reads(value, columns)
+            ordered(order, columns)
+            if value.type != TEXT:
+                raise Unproved("only texts are put one after the other")
+        case Moment(factors=factors):
+            if not 1 <= len(factors) <= 2:
+                raise Unproved("a moment has one factor or two")
+            for steps in factors:
+                _stepped(steps, columns)
+                if steps.high - steps.low > FACTOR_LIMIT:
+                    raise Unproved("factors have at most 2^40 steps")
+        case Tally():
+            pass
+        case _:
+            assert_never(made)
+
+
+def _stepped(steps: Steps, columns: Columns) -> None:
+    reads(steps.value, columns)
+    if steps.grid <= 0 or not -STEP_LIMIT <= steps.low <= steps.high <= STEP_LIMIT:
+        raise Unproved("steps must be clamped within ±2^62")
+
+
+def call(made: WindowCall, columns: Columns) -> None:
+    match made:
+        case Rank():
+            pass
+        case Neighbour(value=value, default=default):
+            reads(value, columns)
+            reads(default, columns)
+        case Over(feature=over, frame=frame):
+            feature(over, columns)
+            _framed(frame)
+        case Nth(value=value, place=place, frame=frame):
+            reads(value, columns)
+            _framed(frame)
+            if place < 1 and place != -1:
+                raise Unproved("places of a frame are counted from 1; -1 is the last")
+        case _:
+            assert_never(made)
+
+
+def _framed(frame: Frame | None) -> None:
+    if frame is not None and max(abs(frame.start or 0), abs(frame.end or 0)) > STEP_LIMIT:
+        raise Unproved("a frame's edges are within ±2^62")
+
+
+def ordered(order: tuple[Order, ...], columns: Columns) -> None:
+    for each in order:
+        reads(each.value, columns)
+
+
+def named(names: Iterable[str]) -> Columns:
+    listed = tuple(names)
+    if len(set(listed)) != len(listed):
+        raise Unproved("two columns of one name")
+    return frozenset(listed)
+
+
+def named_by(public: Public) -> Columns:
+    return named(name for name, _ in public.columns)
+
+
+def beside(one: Columns, other: Columns) -> Columns:
+    return named((*one, *other))

@@ -1,0 +1,48 @@
+"""What is proved is made by the rules, and by nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import privql
+from privql.kernel import bounds, measure, rules, selection
+from privql.kernel.features import Tally
+from privql.kernel.proved import Proved, Unproved
+from privql.kernel.scalars import INT, Field
+from privql.kernel.terms import Unit
+from tests.kernel.databases import scans
+
+ROWS = rules.keep_rows(rules.scan(scans(Unit("person"))["visits"]), 1)
+V = Field("v", INT)
+PROVED: tuple[Proved, ...] = (
+    ROWS,
+    measure.laplace(ROWS, (), (Tally(),), (Fraction(1),)),
+    selection.truncated_geometric(ROWS, (("v", V),), None, Fraction(1), Fraction(1, 1000)),
+    bounds.noisy_minimum(ROWS, V, None, 2, 0, Fraction(1)),
+)
+
+
+@pytest.mark.parametrize("made", PROVED, ids=lambda made: type(made).__name__)
+def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
+    values = {name: getattr(made, name) for name in type(made).__match_args__}
+    with pytest.raises(TypeError):
+        type(made)(**values)
+    with pytest.raises(Unproved):
+        type(made)(**values, by=object())
+    with pytest.raises(ValueError, match="replace"):
+        replace(made)
+    with pytest.raises(Unproved):
+        replace(made, by=None)
+
+
+def test_only_rules_have_what_a_rule_shows() -> None:
+    room = Path(privql.__file__).parent
+    having = {path for path in room.rglob("*.py") if re.search(r"\bRULE\b", path.read_text("utf-8"))}
+    rooms = ("bounds", "measure", "proved", "relating", "rules", "selection")
+    assert having == {room / "kernel" / f"{name}.py" for name in rooms}
