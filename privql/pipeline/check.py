@@ -23,7 +23,7 @@ from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.fanout import most_alike
-from privql.plan.program import plan
+from privql.plan.planning import plan
 from privql.syntax import ast, parse_file, quote, unparse
 
 SHOWN = ("TABLES", "BUDGET", "RELEASES")

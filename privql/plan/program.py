@@ -1,4 +1,4 @@
-"""The plan of a checked query: what each block measures, with how much noise, and what the kernel proves it to cost."""
+"""What is planned: what each block measures, with how much noise, and what the kernel proves it to cost."""
 
 from __future__ import annotations
 
@@ -7,31 +7,24 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from privql.check.env import Env
-from privql.check.relations import Aggregate, Block, CheckedQuery
-from privql.diagnostics import Span, refuse
+from privql.check.relations import Aggregate, Block
+from privql.diagnostics import refuse
 from privql.frozen import frozen
 from privql.kernel import measure
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
-from privql.kernel.features import Tally
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.sums import Balance, Contribution
 from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Unit
-from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
-from privql.plan.automatic import Search, search_of
-from privql.plan.bounding import Limits
-from privql.plan.bounds import contribution
-from privql.plan.lower import Lowered, lower
+from privql.plan.automatic import Search
+from privql.plan.lower import Lowered
+from privql.plan.reach import wanted
 from privql.plan.related import PublicRows
-from privql.plan.selection import Selection, looks, most_of, selection_of, stated_deltas
-from privql.plan.spend import Shares, Wanted, split
-from privql.policy.findings import listing
-from privql.syntax import ast
+from privql.plan.selection import Selection
 
 
 @frozen
@@ -90,7 +83,7 @@ class BlockPlan:
         made, measured = list(self.measurements), list(self.lowered.contributions)
         for search, level in zip(self.searches, levels, strict=True):
             made_of, measured[search.at] = search.contributions(level, self.lowered)
-            one = _wanted(search.aggregate, made_of, measured[search.at], self.block, self.lowered)
+            one = wanted(search.aggregate, made_of, measured[search.at], self.block, self.lowered)
             made[search.at] = replace(
                 made[search.at], contribution=made_of, sensitivity=one.sensitivity, grid=one.grid, open=False
             )
@@ -99,7 +92,7 @@ class BlockPlan:
             self,
             lowered=lowered,
             measurements=tuple(made),
-            measured=_proved(self.block, lowered, made),
+            measured=proved(self.block, lowered, made),
             levels=tuple(levels),
         )
 
@@ -178,138 +171,7 @@ class Plan:
         return out
 
 
-Clauses = Sequence[tuple[ast.Privacy | None, tuple[int, ...]]]
-
-
-def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> Plan:
-    """`clauses` pay for their blocks; `manners` say no more than how theirs are measured."""
-    limits = _limits((*clauses, *manners), env)
-    deltas = stated_deltas((*manners, *clauses), query, env)
-    wanted: dict[int, list[Wanted]] = {}
-    lowered: dict[int, Lowered] = {}
-    for block in query.blocks:
-        contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in block.aggregates)
-        lowered[block.index] = lower(block, contributions, limits.get(block.index, Limits()), env, query)
-        made = zip(block.aggregates, contributions, lowered[block.index].contributions, strict=True)
-        wanted[block.index] = [_wanted(*one, block, lowered[block.index]) for one in made]
-    spent: dict[int, list[Amount]] = {}
-    looked: dict[int, Selection] = {}
-    searches: dict[int, tuple[Search, ...]] = {}
-    for clause, indices in clauses:
-        for group in _payers(clause, indices, query):
-            default = env.settings.epsilon or env.default_epsilon.get(query.blocks[group[0]].unit.name)
-            covered = [one for index in group for one in wanted[index]]
-            looking = [index for index in group if looks(query.blocks[index])]
-            shares = Shares(sum(bool(wanted[index]) for index in group), len(looking))
-            span = query.blocks[group[0]].span
-            amounts, each = split(clause, covered, default, env.params, env.confidence, span, shares)
-            prices = iter(amounts)
-            for index in group:
-                block, paid = query.blocks[index], [next(prices) for _ in wanted[index]]
-                parts = {
-                    at: epsilon.times(automatic.SHARE)
-                    for at, epsilon in enumerate(paid)
-                    if automatic.automatic(block.aggregates[at])
-                }
-                searches[index] = tuple(search_of(block, at, lowered[index], part) for at, part in parts.items())
-                spent[index] = [epsilon - parts.get(at, ZERO) for at, epsilon in enumerate(paid)]
-            for index in looking:
-                block = query.blocks[index]
-                looked[index] = selection_of(block, lowered[index], limits.get(index, Limits()), each, deltas[index])
-    return Plan(
-        tuple(
-            _block(
-                block,
-                lowered[block.index],
-                wanted[block.index],
-                spent[block.index],
-                looked.get(block.index),
-                searches[block.index],
-            )
-            for block in query.blocks
-        )
-    )
-
-
-def _payers(clause: ast.Privacy | None, indices: tuple[int, ...], query: CheckedQuery) -> list[list[int]]:
-    """A stated total covers all of its blocks; defaults are each unit's own."""
-    if clause is not None and (clause.epsilon is not None or clause.within is not None):
-        return [list(indices)] if indices else []
-    units: dict[str, list[int]] = {}
-    for index in indices:
-        units.setdefault(query.blocks[index].unit.name, []).append(index)
-    return list(units.values())
-
-
-def _limits(clauses: Clauses, env: Env) -> dict[int, Limits]:
-    """The least that any clause around a block says."""
-    out: dict[int, Limits] = {}
-    for clause, indices in clauses:
-        if clause is None:
-            continue
-        _mechanism(clause)
-        for index in indices:
-            known = out.get(index, Limits())
-            rows = _least(clause.rows, known.rows, "ROWS", clause.span, env)
-            out[index] = Limits(rows, _least(clause.groups, known.groups, "GROUPS", clause.span, env))
-    return out
-
-
-def _least(node: ast.Expr | None, known: int | None, what: str, span: Span, env: Env) -> int | None:
-    if node is None:
-        return known
-    most = most_of(node, what, span, env)
-    return most if known is None else min(most, known)
-
-
-def _mechanism(clause: ast.Privacy) -> None:
-    if clause.mechanism not in (None, "LAPLACE", "AUTO"):
-        raise refuse(
-            "PQL0408",
-            f"USING {clause.mechanism} cannot be used yet",
-            clause.span,
-            help="leave it out: the mechanism is Laplace",
-        )
-
-
-def _wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, block: Block, lowered: Lowered) -> Wanted:
-    """`made`: of one row; `measured`: of what the kernel takes, a unit's total perhaps."""
-    rows = lowered.stable.rows
-    if rows is None or lowered.rows is None:  # what a join can come to at most is no number to make noise for
-        groups = "" if lowered.bounds.groups is None else f"{lowered.bounds.groups} GROUPS AND "
-        raise refuse(
-            "PQL0407",
-            f"one {block.unit.name} may own any number of rows of {listing(block.tables)}",
-            aggregate.span,
-            why="sensitivity: one row's reach x rows per unit = ∞",
-            help=f"end the query with `AT MOST {groups}10 ROWS PER UNIT`, or ask the owner to declare it",
-        )
-    moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
-    grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
-    return Wanted(aggregate, made, moved, grid)
-
-
-def _block(
-    block: Block,
-    lowered: Lowered,
-    wanted: list[Wanted],
-    spent: list[Amount],
-    selection: Selection | None,
-    searches: tuple[Search, ...],
-) -> BlockPlan:
-    open_ = {search.at for search in searches}
-
-    def measurement(at: int, one: Wanted, epsilon: Amount) -> Measurement:
-        assert lowered.rows is not None
-        shape = (one.contribution, one.sensitivity, one.grid)
-        return Measurement(one.aggregate, block.index, block.unit, lowered.rows, *shape, epsilon, at in open_)
-
-    paid = zip(wanted, spent, strict=True)
-    measurements = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
-    return BlockPlan(block, lowered, measurements, _proved(block, lowered, measurements), selection, searches)
-
-
-def _proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | None:
+def proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | None:
     """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value, and
     where nothing but groups is looked for."""
     if not measurements:

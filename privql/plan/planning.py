@@ -1,0 +1,132 @@
+"""From a checked query and the clauses that pay for it to its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from privql.check.env import Env
+from privql.check.relations import Block, CheckedQuery
+from privql.diagnostics import Span, refuse
+from privql.plan import automatic
+from privql.plan.amounts import ZERO, Amount
+from privql.plan.automatic import Search, search_of
+from privql.plan.bounding import Limits
+from privql.plan.bounds import contribution
+from privql.plan.lower import Lowered, lower
+from privql.plan.program import BlockPlan, Measurement, Plan, proved
+from privql.plan.reach import wanted
+from privql.plan.selection import Clauses, Selection, looks, most_of, selection_of, stated_deltas
+from privql.plan.spend import Shares, Wanted, split
+from privql.syntax import ast
+
+
+def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> Plan:
+    """`clauses` pay for their blocks; `manners` say no more than how theirs are measured."""
+    limits = _limits((*clauses, *manners), env)
+    deltas = stated_deltas((*manners, *clauses), query, env)
+    drafts = [_draft(block, limits.get(block.index, Limits()), env, query) for block in query.blocks]
+    for clause, indices in clauses:
+        for covered in _payers(clause, [drafts[index] for index in indices]):
+            _pay(clause, covered, deltas, env)
+    return Plan(tuple(draft.planned() for draft in drafts))
+
+
+@dataclass
+class _Draft:
+    """A block on its way to a plan: what is wanted of it, then what each part of that is paid."""
+
+    block: Block
+    limits: Limits
+    lowered: Lowered
+    wanted: list[Wanted]
+    spent: list[Amount] = field(default_factory=list)  # on each that is wanted
+    searches: list[Search] = field(default_factory=list)
+    selection: Selection | None = None
+
+    def pay(self, amounts: Sequence[Amount]) -> None:
+        """Bounds that nobody stated are looked for first, with a part of what their aggregate may spend."""
+        for at, (aggregate, epsilon) in enumerate(zip(self.block.aggregates, amounts, strict=True)):
+            looking = ZERO
+            if automatic.automatic(aggregate):
+                looking = epsilon.times(automatic.SHARE)
+                self.searches.append(search_of(self.block, at, self.lowered, looking))
+            self.spent.append(epsilon - looking)
+
+    def planned(self) -> BlockPlan:
+        open_ = {search.at for search in self.searches}
+
+        def measurement(at: int, one: Wanted, epsilon: Amount) -> Measurement:
+            assert self.lowered.rows is not None
+            shape = (one.contribution, one.sensitivity, one.grid)
+            block, rows = self.block, self.lowered.rows
+            return Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_)
+
+        paid = zip(self.wanted, self.spent, strict=True)
+        made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
+        measured = proved(self.block, self.lowered, made)
+        return BlockPlan(self.block, self.lowered, made, measured, self.selection, tuple(self.searches))
+
+
+def _draft(block: Block, limits: Limits, env: Env, query: CheckedQuery) -> _Draft:
+    contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in block.aggregates)
+    lowered = lower(block, contributions, limits, env, query)
+    made = zip(block.aggregates, contributions, lowered.contributions, strict=True)
+    return _Draft(block, limits, lowered, [wanted(*one, block, lowered) for one in made])
+
+
+def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draft]]:
+    """A stated total covers all of its blocks; defaults are each unit's own."""
+    if clause is not None and (clause.epsilon is not None or clause.within is not None):
+        return [drafts] if drafts else []
+    units: dict[str, list[_Draft]] = {}
+    for draft in drafts:
+        units.setdefault(draft.block.unit.name, []).append(draft)
+    return list(units.values())
+
+
+def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
+    first = drafts[0].block
+    default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
+    looking = [draft for draft in drafts if looks(draft.block)]
+    shares = Shares(sum(bool(draft.wanted) for draft in drafts), len(looking))
+    covered = [one for draft in drafts for one in draft.wanted]
+    amounts, each = split(clause, covered, default, env.params, env.confidence, first.span, shares)
+    rest = iter(amounts)
+    for draft in drafts:
+        draft.pay([next(rest) for _ in draft.wanted])
+    for draft in looking:
+        delta = deltas[draft.block.index]
+        draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta)
+
+
+def _limits(clauses: Clauses, env: Env) -> dict[int, Limits]:
+    """The least that any clause around a block says."""
+    out: dict[int, Limits] = {}
+    for clause, indices in clauses:
+        if clause is None:
+            continue
+        _mechanism(clause)
+        for index in indices:
+            known = out.get(index, Limits())
+            rows = _least(clause.rows, known.rows, "ROWS", clause.span, env)
+            out[index] = Limits(rows, _least(clause.groups, known.groups, "GROUPS", clause.span, env))
+    return out
+
+
+def _least(node: ast.Expr | None, known: int | None, what: str, span: Span, env: Env) -> int | None:
+    if node is None:
+        return known
+    most = most_of(node, what, span, env)
+    return most if known is None else min(most, known)
+
+
+def _mechanism(clause: ast.Privacy) -> None:
+    if clause.mechanism not in (None, "LAPLACE", "AUTO"):
+        raise refuse(
+            "PQL0408",
+            f"USING {clause.mechanism} cannot be used yet",
+            clause.span,
+            help="leave it out: the mechanism is Laplace",
+        )

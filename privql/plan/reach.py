@@ -1,0 +1,31 @@
+"""How far one unit can move what an aggregate measures: what its noise must hide."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.check.relations import Aggregate, Block
+from privql.diagnostics import refuse
+from privql.kernel import measure
+from privql.kernel.features import Tally
+from privql.kernel.sums import Contribution
+from privql.plan.lower import Lowered
+from privql.plan.spend import Wanted
+from privql.policy.findings import listing
+
+
+def wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, block: Block, lowered: Lowered) -> Wanted:
+    """`made`: of one row; `measured`: of what the kernel takes, a unit's total perhaps."""
+    rows = lowered.stable.rows
+    if rows is None or lowered.rows is None:  # what a join can come to at most is no number to make noise for
+        groups = "" if lowered.bounds.groups is None else f"{lowered.bounds.groups} GROUPS AND "
+        raise refuse(
+            "PQL0407",
+            f"one {block.unit.name} may own any number of rows of {listing(block.tables)}",
+            aggregate.span,
+            why="sensitivity: one row's reach x rows per unit = ∞",
+            help=f"end the query with `AT MOST {groups}10 ROWS PER UNIT`, or ask the owner to declare it",
+        )
+    moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
+    grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
+    return Wanted(aggregate, made, moved, grid)
