@@ -11,7 +11,8 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.ledger import BudgetState, Ledger
 from privql.names import fold
-from privql.pipeline.report import BudgetCost, StatementCheck, price
+from privql.pipeline.price import BudgetCost, price
+from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 
 

@@ -14,36 +14,13 @@ from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
-from privql.kernel.cost import amount_text
 from privql.pipeline.certificate import measurements_json
+from privql.pipeline.price import BudgetCost, Price, price
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.program import Measurement, Plan
 from privql.syntax import ast
 
 _SURE = Fraction(95, 100)
-
-
-@frozen
-class Price:
-    """(ε, δ): exact fractions; while parameters have no value, amounts that are linear in them."""
-
-    epsilon: Fraction | Amount = Fraction(0)
-    delta: Fraction | Amount = Fraction(0)
-
-    def __str__(self) -> str:
-        epsilon = self.epsilon if isinstance(self.epsilon, Amount) else Amount(self.epsilon)
-        return f"ε = {epsilon.text}" + (f", δ = {self.delta_text}" if self.delta else "")
-
-    @property
-    def delta_text(self) -> str:
-        return self.delta.text if isinstance(self.delta, Amount) else amount_text(self.delta)
-
-    def to_json(self) -> dict[str, str]:
-        return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
-
-
-def price(epsilon: Amount, delta: Fraction = Fraction(0)) -> Price:
-    return Price(epsilon.constant if epsilon.known else epsilon, delta)
 
 
 @frozen
@@ -205,21 +182,6 @@ def _magnitude(value: Fraction) -> int:
     return guess
 
 
-@frozen
-class BudgetCost:
-    """What a text would take from one budget. `budget` None: no budget of the unit is open to this analyst."""
-
-    budget: str | None
-    unit: str
-    cost: Price
-    fits: bool
-    left_after: Fraction | Amount | None
-
-    def to_json(self) -> dict[str, Any]:
-        after = str(self.left_after) if self.left_after is not None else None
-        return {"budget": self.budget, "unit": self.unit, **self.cost.to_json(), "fits": self.fits, "left_after": after}
-
-
 @dataclass(frozen=True, slots=True)
 class FileCheck:
     """A text of any number of statements, priced as a whole."""
@@ -260,10 +222,7 @@ class FileCheck:
 
     def __str__(self) -> str:
         out = [str(one) for one in self.statements if one.ok]
-        for cost in self.costs:
-            after = f"{_text(cost.left_after)} left" if cost.left_after is not None else "no budget"
-            fits = "" if cost.fits else ", does not fit"
-            out.append(f"total: {cost.cost} of {cost.budget or 'no budget'} ({cost.unit}), {after}{fits}")
+        out += [f"total: {cost}" for cost in self.costs]
         if not self.costs and self.ok:
             out.append("total: free")
         return "\n".join(out)
@@ -279,7 +238,3 @@ class FileCheck:
             "statements": [one.to_json() for one in self.statements],
             "diagnostics": [d.to_json() for d in self.diagnostics],
         }
-
-
-def _text(value: Fraction | Amount) -> str:
-    return value.text if isinstance(value, Amount) else Amount(value).text

@@ -43,8 +43,9 @@ from privql.check.relations import (
 from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.interface import EngineError
 from privql.kernel.scalars import Field, Scalar, ValueType
+from privql.post.beside import combined, joined
 from privql.post.groups import Level, grouped, windowed
-from privql.post.pieces import ROW, Emitted, ascending, last, sort_key
+from privql.post.pieces import ROW, Emitted, ascending, by_value, last, some, sort_key
 from privql.post.recursion import recursive, working
 
 Spelled = Callable[[Scalar, Callable[[Field], str]], str]
@@ -170,7 +171,7 @@ class _Emitter:
                 listed = [f"{self.value(term)} AS {quoted(id)}" for id, term in computed]
                 return self._select(listed, made, tuple(id for id, _ in computed))
             case Joined():
-                return self._joined(rel, ordered)
+                return joined(self, rel, ordered)
             case Grouped():
                 with self.apart() as correlated:
                     groups = grouped(self, rel, ordered)
@@ -181,11 +182,11 @@ class _Emitter:
                 return windowed(self, rel, ordered)
             case Distinct(input=below):
                 made = self.rel(below)
-                return self._by_value(
-                    f"SELECT DISTINCT {', '.join(map(quoted, made.ids))} FROM ({made.sql})", made.ids, ordered
+                return by_value(
+                    self, f"SELECT DISTINCT {', '.join(map(quoted, made.ids))} FROM ({made.sql})", made.ids, ordered
                 )
             case Combined():
-                return self._combined(rel, ordered)
+                return combined(self, rel, ordered)
             case Working():
                 return working(rel, ordered)
             case Recursive():
@@ -203,25 +204,13 @@ class _Emitter:
 
     def _select(self, listed: Sequence[str], below: Emitted, ids: tuple[str, ...]) -> Emitted:
         """Computed columns, with the order of the rows below."""
-        return Emitted(f"SELECT {self._some([*listed, *below.order])} FROM ({below.sql})", ids, below.order)
+        return Emitted(f"SELECT {some(self, [*listed, *below.order])} FROM ({below.sql})", ids, below.order)
 
     def _scan(self, leaf: str, columns: Sequence[tuple[str, str]], ordered: bool) -> Emitted:
         listed = [f"{name} AS {quoted(id)}" for id, name in columns]
         order = (self.fresh(),) if ordered else ()
         listed += [f"{ROW} AS {row}" for row in order]
-        return Emitted(f"SELECT {self._some(listed)} FROM {leaf}", tuple(id for id, _ in columns), order)
-
-    def _some(self, listed: Sequence[str]) -> str:
-        """A select list, which may not be empty."""
-        return ", ".join(listed) or f"NULL AS {self.fresh()}"
-
-    def _by_value(self, sql: str, ids: tuple[str, ...], ordered: bool) -> Emitted:
-        """Rows that are all different, and so in order of their columns."""
-        if not ordered:
-            return Emitted(sql, ids)
-        order = tuple(self.fresh() for _ in ids)
-        listed = [f"{quoted(id)} AS {place}" for id, place in zip(ids, order, strict=True)]
-        return Emitted(f"SELECT *, {', '.join(listed)} FROM ({sql})", ids, order)
+        return Emitted(f"SELECT {some(self, listed)} FROM {leaf}", tuple(id for id, _ in columns), order)
 
     def _rows(self, ids: Sequence[str], rows: Sequence[tuple[Scalar, ...]]) -> Emitted:
         row = self.fresh()
@@ -247,42 +236,6 @@ class _Emitter:
                 number = f"row_number() OVER (ORDER BY {ascending(made.order)})"
                 listed = ", ".join([*map(quoted, made.ids), f"{number} AS {ROW}"])
                 self.shared[name] = Emitted(f"SELECT {listed} FROM ({made.sql})", made.ids)
-
-    def _joined(self, rel: Joined, ordered: bool) -> Emitted:
-        left, right = self.rel(rel.left, ordered), self.rel(rel.right, ordered)
-        if ordered and rel.kind in ("RIGHT", "FULL"):  # rows that only the right side has come last
-            there = self.fresh()
-            left = Emitted(f"SELECT *, 0 AS {there} FROM ({left.sql})", left.ids, (there, *left.order))
-        joined = f"({left.sql}) {rel.kind} JOIN ({right.sql})"
-        if rel.lateral:
-            # The condition goes inside, where it may be anything: to an INNER or LEFT join that is the same.
-            on = "" if rel.on is None else f" WHERE {self.value(rel.on)}"
-            joined = f"({left.sql}) {rel.kind} JOIN LATERAL (SELECT * FROM ({right.sql}){on})"
-        if rel.kind != "CROSS":
-            joined += " ON TRUE" if rel.on is None or rel.lateral else f" ON {self.value(rel.on)}"
-        ids = (*left.ids, *right.ids)
-        order = (*left.order, *right.order)
-        return Emitted(f"SELECT {self._some([*map(quoted, ids), *order])} FROM {joined}", ids, order)
-
-    def _combined(self, rel: Combined, ordered: bool) -> Emitted:
-        ids = tuple(id for id, _ in rel.columns)
-        everything = rel.op == "UNION" and rel.all
-        side, row = self.fresh(), self.fresh()
-        sides = []
-        for number, (below, columns) in enumerate(((rel.left, rel.left_columns), (rel.right, rel.right_columns))):
-            made = self.rel(below, ordered and everything)
-            listed = [f"{quoted(old)} AS {quoted(new)}" for old, new in zip(columns, ids, strict=True)]
-            if ordered and everything:
-                place = f"row_number() OVER (ORDER BY {ascending(made.order)})"
-                listed += [f"{number} AS {side}", f"{place} AS {row}"]
-            sides.append(f"SELECT {', '.join(listed)} FROM ({made.sql})")
-        sql = f"({sides[0]}) {rel.op}{' ALL' if rel.all else ''} ({sides[1]})"
-        if everything:
-            return Emitted(sql, ids, (side, row) if ordered else ())
-        if rel.all and ordered:
-            place = f"row_number() OVER (ORDER BY {ascending(map(quoted, ids))}) AS {row}"
-            return Emitted(f"SELECT *, {place} FROM ({sql})", ids, (row,))
-        return self._by_value(sql, ids, ordered)
 
     def _sorted(self, rel: Sorted, ordered: bool) -> Emitted:
         limited = rel.limit is not None or rel.offset

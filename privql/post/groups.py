@@ -6,20 +6,13 @@ So a function of the engine only ever meets columns and constants, and may be on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from privql.check.relations import AggregateCall, FrameBound, Grouped, Rel, WindowCall, Windowed
+from privql.check.relations import AggregateCall, FrameBound, Grouped, WindowCall, Windowed
 from privql.engines.duckdb.expressions import name as quoted
 from privql.functions.aggregate.public import constant_argument
 from privql.kernel.scalars import Const, Field, Scalar
 from privql.post.calls import order_matters, parts, ranks, row_wise, skips_nulls
-from privql.post.pieces import Emitted, last, sort_key
-
-
-class Emitter(Protocol):
-    def value(self, term: Scalar) -> str: ...
-    def fresh(self) -> str: ...
-    def rel(self, rel: Rel, ordered: bool = False) -> Emitted: ...
+from privql.post.pieces import Emitted, Emitter, last, sort_key
 
 
 def grouped(emitter: Emitter, rel: Grouped, ordered: bool) -> Emitted:

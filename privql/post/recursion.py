@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from privql.check.relations import Recursive, Working
 from privql.engines.duckdb.expressions import name as quoted
-from privql.post.groups import Emitter
-from privql.post.pieces import Emitted, ascending
+from privql.post.pieces import Emitted, Emitter, ascending
 
 MOST_ROWS = 100_000
 ENDLESS = "a recursion that does not end"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from privql.diagnostics import Span
 from privql.syntax.ast import (
     Body,
     Cte,
     Cube,
-    Derived,
     Expr,
     Grouping,
     GroupingSets,
     GroupKey,
     GroupSet,
-    Join,
     Limit,
     Named,
     Number,
@@ -27,8 +25,6 @@ from privql.syntax.ast import (
     SelectItem,
     SetOperation,
     Star,
-    TableFunction,
-    TableRef,
     Values,
     Window,
 )
@@ -235,62 +231,3 @@ def rollup(span: Span, items: tuple[Expr, ...]) -> Rollup:
 
 def grouping_sets(span: Span, *sets: Grouping) -> GroupingSets:
     return GroupingSets(sets, span=span)
-
-
-# ---------------------------------------------------------------- relations
-
-
-def path(span: Span, *names: str) -> tuple[str, ...]:
-    return names
-
-
-def alias(span: Span, name: str, columns: tuple[str, ...] = ()) -> Part:
-    return Part("alias", {"alias": name, "columns": columns}, span, name)
-
-
-def _aliased(given: Part | None) -> dict[str, Any]:
-    return given.value if given else {}
-
-
-def table(span: Span, name: str | tuple[str, ...], alias: Part | None = None) -> TableRef:
-    return TableRef((name,) if isinstance(name, str) else name, **_aliased(alias), span=span)
-
-
-def dummy_table(span: Span, path: tuple[str, ...], alias: Part | None = None) -> TableRef:
-    return TableRef(path, **_aliased(alias), dummy=True, span=span)
-
-
-def table_function(span: Span, name: str, *given: Any) -> TableFunction:
-    args, parts = split(given)
-    return TableFunction(name, args[0] if args else (), **_aliased(parts[0] if parts else None), span=span)
-
-
-def derived(span: Span, query: Query, alias: Part | None = None) -> Derived:
-    return Derived(query, **_aliased(alias), span=span)
-
-
-def lateral(span: Span, query: Query, alias: Part | None = None) -> Derived:
-    return Derived(query, **_aliased(alias), lateral=True, span=span)
-
-
-JoinKind = Literal["INNER", "LEFT", "RIGHT", "FULL"]
-
-
-def join_kind(span: Span, *words: str) -> Any:
-    return words[0].upper() if words else "INNER"
-
-
-def join_on(span: Span, left: Relation, kind: JoinKind, right: Relation, on: Expr) -> Join:
-    return Join(kind, left, right, on, span=span)
-
-
-def join_using(span: Span, left: Relation, kind: JoinKind, right: Relation, using: tuple[str, ...]) -> Join:
-    return Join(kind, left, right, using=using, span=span)
-
-
-def cross_join(span: Span, left: Relation, right: Relation) -> Join:
-    return Join("CROSS", left, right, span=span)
-
-
-def natural_join(span: Span, left: Relation, kind: JoinKind, right: Relation) -> Join:
-    return Join(kind, left, right, natural=True, span=span)

@@ -8,7 +8,15 @@ from functools import cache
 from typing import Any, cast
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source, Span
-from privql.syntax import ast, build_calls, build_expressions, build_parts, build_queries, build_statements
+from privql.syntax import (
+    ast,
+    build_calls,
+    build_expressions,
+    build_parts,
+    build_queries,
+    build_relations,
+    build_statements,
+)
 from privql.syntax.automaton import Action, Deep, Stuck, automaton
 from privql.syntax.diagnose import unexpected
 from privql.syntax.lexer import MAX_FAULTS, SEMICOLON, Lexed, lex
@@ -142,7 +150,7 @@ def _read(start: str, text: str, lexed: Lexed, begin: int, end: int) -> Any:
 def _actions() -> tuple[Action, ...]:
     """The function for each action of the table: the one of that name in a `build_*` module."""
     found: dict[str, Action] = {}
-    for module in (build_parts, build_expressions, build_calls, build_queries, build_statements):
+    for module in (build_parts, build_expressions, build_calls, build_relations, build_queries, build_statements):
         found |= {
             name: each for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__
         }
