@@ -14,6 +14,7 @@ from privql.kernel import rules
 from privql.kernel.scalars import Field, Scalar, Value, fields
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Contribution, Key, Listed
+from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
 from privql.plan.totals import of_units
@@ -101,9 +102,7 @@ def _related(
     """The rows of the block while they are still their units', with what its keys and aggregates ask of them."""
     made = Related(block, env, query, declared)
     stable = made.relation(block.rel.input if isinstance(block.rel, Once) else block.rel, needed)
-    for term in _asked(block):
-        stable = made.answered(stable, term)
-    return made, stable
+    return made, answered(made, stable, *_asked(block))
 
 
 def _grouped(

@@ -11,7 +11,7 @@ from privql.domains import Domain
 from privql.kernel import rules
 from privql.kernel.features import STEP_LIMIT, Feature, Frame, Neighbour, Nth, Order, Over, Rank, Tally
 from privql.kernel.features import WindowCall as KernelCall
-from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType, fields
+from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType
 from privql.kernel.stable import Stable
 from privql.plan.declared import applied
 from privql.plan.features import value_of
@@ -23,13 +23,13 @@ _ALL = Over(Tally(), None)
 _SO_FAR = Frame("GROUPS", None, 0)  # all up to the present row, and what ties with it
 
 
-def read_by(calls: Calls) -> frozenset[str]:
-    terms = [
+def read_by(calls: Calls) -> list[Scalar]:
+    return [
         term
         for _, call in calls
         for term in (*call.call.args, *call.partition, *(key.value for key in call.order), call.call.where)
+        if term is not None
     ]
-    return frozenset(name for term in terms if term is not None for name in fields(term))
 
 
 def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[str, ValueType]) -> Stable:
