@@ -7,12 +7,11 @@ have other names inside, so that both may be read beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from privql.check.calls import windows_in
-from privql.check.conditions import both, conjuncts
+from privql.check.conditions import both
 from privql.check.inside import around, read_inside, rewritten
 from privql.check.operations import not_yet
 from privql.check.relations import (
@@ -39,12 +38,11 @@ from privql.diagnostics import Span
 from privql.domains import Domain
 from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, fields
-from privql.syntax import ast
 
 
 def seen_from_inside(scope: Scope, frame: Correlation, context: Context) -> Scope:
     """The scope around a query, where private rows are in it: with names of its own for every column."""
-    if not any(column.label is Label.PRIVATE for level in _levels(scope) for column in level.every_column()):
+    if not any(column.label is Label.PRIVATE for level in scope.outwards() for column in level.every_column()):
         return scope
     known: dict[str, str] = {}
 
@@ -99,90 +97,6 @@ def own_columns_only(on: Typed, context: Context) -> None:
         raise not_yet("an outer join by private columns from further around", on.span, "write the condition in WHERE")
 
 
-# ---------------------------------------------------------------- which queries
-
-
-def by_form(node: ast.Select, tail: Tail, scope: Scope, grouped: bool, frame: Correlation) -> bool:
-    """Whether a query beside private rows names them so that no join on conditions of its WHERE says the same."""
-    told = {how for how, _ in _named(node, tail, scope)} if frame.seen else set()
-    queries = any(isinstance(one, ast.Query) for one in _walked((node.items, node.having, node.where or ())))
-    return bool(told) and bool(
-        frame.lateral
-        or told & {"nested", "elsewhere"}
-        or node.distinct
-        or node.group
-        or node.group_all
-        or node.qualify is not None
-        or (tail.order or tail.limit is not None or tail.offset)
-        or any(windows_in(node.items))
-        or (grouped and queries)
-    )
-
-
-def by_number(
-    formed: bool, where: Typed | None, secret: bool, grouped: bool, frame: Correlation, context: Context
-) -> bool:
-    """Whether a query is answered for each of the private rows around it."""
-    tied = [part for part in conjuncts(where.term if where else None) if read_inside(part, context) & frame.seen.keys()]
-    if grouped and secret and not frame.lateral and not any(_of_one_unit(part, frame, context) for part in tied):
-        return False  # it is of many units: a release
-    return formed or (grouped and not all(_equality(part, frame) for part in tied))
-
-
-def _named(node: ast.Select, tail: Tail, scope: Scope) -> Iterator[tuple[str, ast.Column]]:
-    """The columns around that a query names - or may, where names are hidden by a query inside it - and where."""
-
-    def outside(column: ast.Column) -> bool:
-        if scope.find(column.path) or (len(column.path) > 1 and scope.of(column.path[-2]) is not None):
-            return False
-        return any(level.find(column.path) for level in _levels(scope.parent))
-
-    def walk(part: Any, how: str) -> Iterator[tuple[str, ast.Column]]:
-        for one in inside(part):
-            if isinstance(one, ast.Column) and outside(one):
-                yield how, one
-            yield from walk(one, "nested" if isinstance(one, ast.Query) else how)
-
-    yield from walk((node.where,) if node.where is not None else (), "where")
-    yield from walk(replace(node, where=None), "elsewhere")
-    yield from walk(tail.order, "elsewhere")
-
-
-def _walked(part: Any) -> Iterator[Any]:
-    for one in inside(part):
-        yield one
-        yield from _walked(one)
-
-
-def _levels(scope: Scope | None) -> Iterator[Scope]:
-    while scope is not None:
-        yield scope
-        scope = scope.parent
-
-
-def _of_one_unit(part: Scalar, frame: Correlation, context: Context) -> bool:
-    match part:
-        case Apply(op="eq", args=(Field(name=one), Field(name=other))) if (one in frame.seen) != (other in frame.seen):
-            place = context.attributes[one].locates
-            return place is not None and place == context.attributes[other].locates
-        case _:
-            return False
-
-
-def _equality(part: Scalar, frame: Correlation) -> bool:
-    return (
-        isinstance(part, Apply)
-        and part.op == "eq"
-        and any(
-            fields(one) <= frame.seen.keys() and not fields(other) & frame.seen.keys()
-            for one, other in (part.args, part.args[::-1])
-        )
-    )
-
-
-# ---------------------------------------------------------------- how
-
-
 def beside_around(rel: Rel, frame: Correlation, context: Context) -> tuple[Rel, Field]:
     """The query's FROM with the rows around in it, and their number there."""
     frame.number = _column(context)
@@ -200,7 +114,7 @@ def _column(context: Context) -> str:
 
 def in_sight(scope: Scope) -> Scope:
     """For messages: the rows around are in FROM, too."""
-    return replace(scope, items=tuple(item for level in _levels(scope) for item in level.items))
+    return replace(scope, items=tuple(item for level in scope.outwards() for item in level.items))
 
 
 def grouped_by(row: Field, rel: Gathered, key: Field, always: bool, read: set[str], frame: Correlation) -> Rel:

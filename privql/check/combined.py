@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check.beside import one_unit
-from privql.check.cut import tells_the_unit
 from privql.check.named import private
 from privql.check.opaque import alike
 from privql.check.operations import agree, coerce
+from privql.check.private_rows import tells_the_unit
 from privql.check.relations import Attribute, Columns, Combined, Compute, Rel
 from privql.check.typed import Context, Typed
 from privql.diagnostics import refuse

@@ -1,42 +1,21 @@
-"""SELECT over private rows: what may stay private, and the cut where it is measured."""
+"""The cut: below it private rows, above it the groups and numbers that are measured of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import product
 from math import prod
 
 from privql.check.apart import blocks
-from privql.check.arguments import sort_key
-from privql.check.around import answered, first_of_each
-from privql.check.expressions import storable
 from privql.check.grouping import Collector, Key
 from privql.check.inside import around
-from privql.check.items import Item, names
 from privql.check.named import private_tables
 from privql.check.operations import not_yet
-from privql.check.relations import (
-    Aggregate,
-    Attribute,
-    Columns,
-    Compute,
-    Distinct,
-    GroupingKey,
-    Label,
-    Members,
-    Rel,
-    Rows,
-    Sorted,
-)
-from privql.check.tail import Tail
+from privql.check.relations import Aggregate, GroupingKey, Label, Rel, Rows
 from privql.check.typed import Context, Typed
-from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
-from privql.domains import Domain, finite
-from privql.kernel.scalars import Const, Field, Scalar, Value, fields
+from privql.diagnostics import Diagnostic, Span, refuse
+from privql.domains import finite
+from privql.kernel.scalars import Const, fields
 from privql.syntax import ast
-
-_LISTED = 10_000  # combinations of values per unit that are worth testing for
 
 
 def row_function(value: Typed, context: Context) -> Typed:
@@ -48,137 +27,6 @@ def row_function(value: Typed, context: Context) -> Typed:
         ):
             raise not_yet("this correlated query over private rows", value.span, "join, and aggregate with GROUP BY")
     return value
-
-
-def no_unit(span: Span) -> PrivQLError:
-    return refuse(
-        "PQL0409",
-        "these rows are nobody's",
-        span,
-        why="PER UNIT limits the private rows of each unit",
-        help="write LIMIT without PER UNIT",
-    )
-
-
-def private_rows(
-    node: ast.Select,
-    tail: Tail,
-    rel: Rel,
-    items: list[Item],
-    order: list[tuple[ast.OrderItem, Scalar]],
-    context: Context,
-    row: Field | None = None,
-) -> tuple[Rel, Columns]:
-    """A SELECT of private rows that stays private: inside FROM, WITH, a view or a query of one unit's rows. `row`: it
-    is answered for each row around, by its number."""
-    computed, columns = [], []
-    for item, name in zip(items, names(items), strict=True):
-        row_function(storable(item.value), context)
-        kept = item.column
-        attribute = Attribute(
-            context.fresh(),
-            name,
-            item.value.type,
-            item.value.domain,
-            Label.PRIVATE,
-            kept.unit if kept else None,
-            kept.locates if kept else None,
-            kept.table if kept else None,
-            kept.hidden if kept else False,
-            kept.visible if kept else False,
-            item.span,
-        )
-        columns.append(context.add(attribute))
-        context.domains[attribute.id] = item.value.domain
-        if kept is not None and kept.id in context.public_columns:
-            context.public_columns[attribute.id] = context.public_columns[kept.id]
-        computed.append((attribute.id, item.value.term))
-    if row is not None:
-        return _for_each(node, tail, rel, computed, order, row, context), tuple(columns)
-    own = tells_the_unit(columns, context)
-    if node.distinct and not own:
-        if tail.per_unit:
-            raise no_unit(node.span)
-        groups, public = _different(rel, node, items, columns, context)
-        return _in_order(groups, tail, order, dict(zip((i.value.term for i in items), public, strict=True))), public
-    if (tail.order or tail.limit is not None or tail.offset) and not (tail.per_unit and tail.limit and not tail.offset):
-        raise across_units(tail, node.span)
-    made: Rel = Compute(rel, tuple(computed))
-    if node.distinct:
-        made = Distinct(made, values_of([c for c in columns if c.unit is None], context))
-        if tail.per_unit:
-            made = _in_order(made, tail, order, dict(zip((i.value.term for i in items), columns, strict=True)))
-    elif tail.per_unit:
-        keys = tuple(sort_key(item, term) for item, term in order)
-        made = Compute(Sorted(rel, keys, tail.limit, per_unit=True), tuple(computed))
-    return made, tuple(columns)
-
-
-def _for_each(
-    node: ast.Select,
-    tail: Tail,
-    rel: Rel,
-    computed: list[tuple[str, Scalar]],
-    order: list[tuple[ast.OrderItem, Scalar]],
-    row: Field,
-    context: Context,
-) -> Rel:
-    if not node.distinct:
-        rel = first_of_each(rel, [sort_key(item, term) for item, term in order], tail, row, context)
-        return answered(Compute(rel, tuple(computed)), row, context)
-    made = answered(Compute(rel, tuple(computed)), row, context)
-    columns = {term: Field(id, term.type) for id, term in computed}
-    keys = []
-    for item, term in order:
-        if term not in columns:
-            raise undistinct(item)
-        keys.append(sort_key(item, columns[term]))
-    last, _ = made.columns[-1]
-    return first_of_each(Distinct(made), keys, tail, Field(last, row.type), context)
-
-
-def across_units(tail: Tail, span: Span) -> Exception:
-    if tail.per_unit:
-        return not_yet("LIMIT n PER UNIT with OFFSET or n = 0", span, "number the rows of each unit with ROW_NUMBER")
-    cut = tail.limit is not None or tail.offset
-    what = " and ".join(["ORDER BY"] * bool(tail.order) + ["LIMIT"] * bool(cut))
-    return refuse(
-        "PQL0407",
-        f"{what} across private rows",
-        tail.order[0].span if tail.order else span,
-        why="which rows stay would depend on everybody's rows, so one person could change all of them"
-        if cut
-        else "where a row stands would depend on everybody's rows, so one person could change all of them",
-        help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit, "
-        "and `FROM DUMMY t` shows invented rows, for their form",
-    )
-
-
-def tells_the_unit(columns: Iterable[Attribute], context: Context) -> bool:
-    return any(c.locates is not None and not context.column_domain(c.id).nullable for c in columns)
-
-
-def values_of(columns: Iterable[Attribute], context: Context) -> Members:
-    """What each of the columns can be, NULL too; nothing if some column's values are not listed, or are too many."""
-    out: list[tuple[str, tuple[Value, ...]]] = []
-    for column in columns:
-        domain = context.column_domain(column.id)
-        members = domain.members(_LISTED)
-        if members is None or not (members or domain.nullable):
-            return ()
-        out.append((column.id, (*members, None) if domain.nullable else members))
-    return tuple(out) if prod(len(values) for _, values in out) <= _LISTED else ()
-
-
-def _different(
-    rel: Rel, node: ast.Select, items: list[Item], columns: list[Attribute], context: Context
-) -> tuple[Rel, Columns]:
-    """SELECT DISTINCT of columns that do not tell the unit: the groups that there are by them."""
-    named = zip(items, columns, strict=True)
-    keys = tuple(_members(Key(column.id, item.value, column.name), context) for item, column in named)
-    made = released(rel, node, keys, (), context)
-    label = Label.PUBLIC if isinstance(made, Rows) else Label.RELEASED
-    return made, tuple(context.add(replace(c, label=label, unit=None, locates=None)) for c in columns)
 
 
 def _listed(keys: tuple[GroupingKey, ...], span: Span, context: Context) -> Rows:
@@ -197,36 +45,12 @@ def _listed(keys: tuple[GroupingKey, ...], span: Span, context: Context) -> Rows
     return Rows(tuple((key.id, key.type) for key in keys), tuple(product(*lists)))
 
 
-def _in_order(
-    rel: Rel,
-    tail: Tail,
-    order: list[tuple[ast.OrderItem, Scalar]],
-    columns: Mapping[Scalar, Attribute],
-) -> Rel:
-    """ORDER BY and LIMIT of different rows: by what they have."""
-    keys = []
-    for item, term in order:
-        if term not in columns:
-            raise undistinct(item)
-        keys.append(sort_key(item, Field(columns[term].id, term.type)))
-    if not keys and tail.limit is None and not tail.offset:
-        return rel
-    return Sorted(rel, tuple(keys), tail.limit, tail.offset, tail.per_unit)
-
-
-def undistinct(item: ast.OrderItem) -> PrivQLError:
-    return refuse(
-        "PQL0306", "ORDER BY of a DISTINCT query takes its output columns", item.span, help="select what you order by"
-    )
-
-
 def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:
-    """The release: below it private rows, above it the noisy groups."""
     return released(rel, node, members_of(collector, context), tuple(collector.measured.values()), context)
 
 
 def members_of(collector: Collector, context: Context) -> tuple[GroupingKey, ...]:
-    return tuple(_members(key, context) for key in collector.keys)
+    return tuple(group_members(key, context) for key in collector.keys)
 
 
 def released(
@@ -260,34 +84,19 @@ def released(
     return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)
 
 
-def _of_public_columns(value: Typed, context: Context) -> Domain:
-    """What an expression may be, given what public tables hold: they are read only when a key depends on it."""
-    facts: dict[str, Domain] = {}
-    for id in fields(value.term) & context.public_columns.keys():
-        members = context.env.public.column(*context.public_columns[id]) if context.env.public is not None else None
-        known = context.column_domain(id)
-        if members is not None:
-            facts[id] = finite([m for m in members if m in known], known.nullable, known.grid)
-    return context.domain_of(value.term, facts) if facts else value.domain
-
-
-def _members(key: Key, context: Context) -> GroupingKey:
+def group_members(key: Key, context: Context) -> GroupingKey:
     domain = key.value.domain
     row_function(key.value, context)
     members = domain.members(context.env.group_limit)
     if members is None:
-        domain = _of_public_columns(key.value, context)
+        domain = context.beside_public_values(key.value, lambda held, known: finite(held, known.nullable, known.grid))
         members = domain.members(context.env.group_limit)
+    unknown = ""
     if members is None:
-        written = key.name
-        size = (
-            "more than a million values"
-            if domain.bounded and domain.grid is not None
-            else "no finite list of values is known"
-        )
-        context.domains[key.id] = domain
-        return GroupingKey(key.id, key.value.term, key.value.type, None, written, key.value.span, size)
-    if domain.nullable:
-        members = (*members, None)
-    context.domains[key.id] = finite(members, domain.nullable, domain.grid)
-    return GroupingKey(key.id, key.value.term, key.value.type, members, key.name, key.value.span)
+        vast = domain.bounded and domain.grid is not None
+        unknown = "more than a million values" if vast else "no finite list of values is known"
+    else:
+        members = (*members, None) if domain.nullable else members
+        domain = finite(members, domain.nullable, domain.grid)
+    context.domains[key.id] = domain
+    return GroupingKey(key.id, key.value.term, key.value.type, members, key.name, key.value.span, unknown)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, sort_keys
+from privql.check.arguments import arguments, fixed, not_taken, one_order, sort_keys
 from privql.check.operations import coerce
 from privql.check.relations import AggregateCall
-from privql.check.typed import Place, Typed, const
+from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
 from privql.domains import interval
 from privql.functions.aggregate.public import aggregate_domain, constant_argument, resolve_aggregate
-from privql.kernel.scalars import INT, Const, Field
-from privql.syntax import ast, unparse
+from privql.kernel.scalars import INT, Field
+from privql.syntax import ast
 
 
 def exact(node: ast.Call, name: str, place: Place) -> Typed:
@@ -38,43 +38,16 @@ def exact(node: ast.Call, name: str, place: Place) -> Typed:
         resolve_aggregate(name, tuple(a.type for a in args), node.distinct) if not star or name == "count" else None
     )
     if resolved is None:
-        given = "*" if star else ", ".join(str(a.type) for a in args)
-        raise refuse(
-            "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
-        )
+        raise not_taken(node, args, star)
     function, arg_types, result = resolved
     cast = [coerce(a, t) for a, t in zip(args, arg_types, strict=True)]
     at = constant_argument(function)
     if at is not None and at < len(cast):
         cast[at] = fixed(cast[at], node)
-    if node.distinct and any(key.value != cast[0].term for key in order):
-        raise refuse(
-            "PQL0306",
-            "ORDER BY of DISTINCT values can only be those values",
-            node.order[0].span,
-            why="one value stands for many rows, which differ in what they would be ordered by",
-            help=f"order by `{unparse(node.args[0])}`, or leave DISTINCT out",
-        )
+    one_order(node, cast, order)
     domain = aggregate_domain(function, tuple(a.domain for a in cast))
     made = AggregateCall(function, tuple(a.term for a in cast), result, node.distinct, order, where)
     return Typed(collector.aggregate(made, domain), domain, node.span)
-
-
-def fixed(value: Typed, node: ast.Call) -> Typed:
-    """A separator, or a share between 0 and 1: from the top, where the order descends."""
-    term, descending = value.term, bool(node.within_group) and node.within_group[0].descending
-    if value.free or not isinstance(term, Const):
-        raise refuse(
-            "PQL0308",
-            f"this argument of `{node.name.upper()}` must be constant",
-            value.span,
-            help="write a literal, or bind its parameter",
-        )
-    if not isinstance(term.value, float):
-        return value
-    if not 0 <= term.value <= 1:
-        raise refuse("PQL0302", "a quantile lies between 0 and 1", value.span, help="write 0.5 for the median")
-    return const(1.0 - term.value, term.type, value.span) if descending else value
 
 
 def grouping(node: ast.Call, place: Place) -> Typed:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, renamed, sort_keys
-from privql.check.exact import fixed
+from privql.check.arguments import arguments, fixed, not_taken, one_order, renamed, sort_keys
 from privql.check.operations import coerce
 from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
@@ -42,10 +41,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
         resolve_aggregate(name, tuple(a.type for a in args), node.distinct) if not star or name == "count" else None
     )
     if resolved is None:
-        given = "*" if star else ", ".join(str(a.type) for a in args)
-        raise refuse(
-            "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
-        )
+        raise not_taken(node, args, star)
     function, types, result = resolved
     order = node.order or node.within_group
     if order and (function not in _OF_AN_ORDER or (node.order and not spliced)):
@@ -54,14 +50,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
         )
     cast = settled(node, function, [coerce(a, t) for a, t in zip(args, types, strict=True)], args)
     keys = sort_keys(order, inner) if spliced else ()
-    if node.distinct and any(key.value != cast[0].term for key in keys):
-        raise refuse(
-            "PQL0306",
-            "ORDER BY of DISTINCT values can only be those values",
-            order[0].span,
-            why="one value stands for many rows, which differ in what they would be ordered by",
-            help=f"order by `{unparse(node.args[0])}`, or leave DISTINCT out",
-        )
+    one_order(node, cast, keys)
     argument: Typed | None = cast[0] if cast else None
     if function == "count_if":
         function, where, argument = "count", _both(where, cast[0].term), None

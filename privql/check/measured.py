@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
-from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Scalar, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Scalar, Value, ValueType, decimal
 from privql.syntax import ast, unparse
 
 _MEASURED = frozenset({"count", "sum", "avg"})
@@ -55,7 +56,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         )
     if node.privacy is None or not node.privacy.bounds_auto:
         if not argument.domain.bounded and not argument.domain.empty:
-            argument = replace(argument, domain=place.context.between_public_values(argument))
+            argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
         _bounded(node.name, argument, nodes[0])
     if name == "avg" and collector.rolled_up:
         return _mean(node, argument, place)
@@ -121,6 +122,11 @@ def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: s
         counted is not None,
     )
     return Typed(collector.release(("count", counted, where, node.privacy), aggregate, domain), domain, node.span)
+
+
+def _between(held: Sequence[Value], known: Domain) -> Domain | None:
+    numbers = [Fraction(one) for one in held if isinstance(one, int | float | Fraction) and not isinstance(one, bool)]
+    return interval(min(numbers), max(numbers), known.nullable, known.grid) if numbers else None
 
 
 def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:

@@ -8,10 +8,10 @@ from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.around import untouched
 from privql.check.combined import combined
-from privql.check.cut import across_units, no_unit
 from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
+from privql.check.private_rows import across_units, no_unit
 from privql.check.relations import (
     CheckedQuery,
     Columns,

@@ -47,6 +47,8 @@ class Attribute:
 Columns = tuple[Attribute, ...]
 Members = tuple[tuple[str, tuple[Value, ...]], ...]
 
+WORTH_TESTING = 10_000  # values, or combinations of several columns' values, that it is worth testing each row for
+
 
 @frozen
 class PublicScan:

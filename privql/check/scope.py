@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from privql.check.relations import Attribute, Rel
@@ -40,13 +40,19 @@ class Scope:
     windows: Mapping[str, ast.Window] = field(default_factory=dict)  # WINDOW w AS (…)
     ctes: Mapping[str, Bound] = field(default_factory=dict)
 
-    def cte(self, name: str) -> Bound | None:
+    def outwards(self) -> Iterator[Scope]:
+        """This one, then those around it."""
         scope: Scope | None = self
         while scope is not None:
-            if fold(name) in scope.ctes:
-                return scope.ctes[fold(name)]
+            yield scope
             scope = scope.parent
-        return None
+
+    def around(self) -> Iterator[Scope]:
+        return iter(()) if self.parent is None else self.parent.outwards()
+
+    def cte(self, name: str) -> Bound | None:
+        folded = fold(name)
+        return next((scope.ctes[folded] for scope in self.outwards() if folded in scope.ctes), None)
 
     def everything(self) -> list[Attribute]:
         """`*`: merged columns first, then the others of each item."""
@@ -75,8 +81,7 @@ class Scope:
 
     def resolve(self, path: tuple[str, ...], span: Span) -> Attribute:
         """The column that the path means, here or in a query around."""
-        scope: Scope | None = self
-        while scope is not None:
+        for scope in self.outwards():
             found = scope.find(path)
             if len(found) > 1:
                 better = _dotted((scope._owners(found)[0], path[-1]))
@@ -90,7 +95,6 @@ class Scope:
                 )
             if found:
                 return found[0]
-            scope = scope.parent
         raise self.unknown(path, span)
 
     def _owners(self, columns: list[Attribute]) -> list[str]:
@@ -98,11 +102,7 @@ class Scope:
         return [item.alias for item in self.items if any(column.id in ids for column in item.columns)]
 
     def unknown(self, path: tuple[str, ...], span: Span) -> PrivQLError:
-        scopes: list[Scope] = []
-        scope: Scope | None = self
-        while scope is not None:
-            scopes.append(scope)
-            scope = scope.parent
+        scopes = list(self.outwards())
         if len(path) > 1 and not any(s.of(path[-2]) is not None for s in scopes):
             aliases = [item.alias for s in scopes for item in s.items]
             return unknown_name("PQL0201", "table", path[-2], span, aliases, lambda near: _dotted((near, path[-1])))

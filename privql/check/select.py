@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
-from privql.check.around import beside_around, by_form, by_number, grouped_by, in_sight, reads
+from privql.check.around import beside_around, grouped_by, in_sight, reads
 from privql.check.beside import arranged, rows_per_unit
 from privql.check.calls import aggregates_in
 from privql.check.conditions import conjuncts
-from privql.check.cut import cut, no_unit, private_rows, row_function, undistinct, values_of
+from privql.check.correlated import by_form, by_number
+from privql.check.cut import cut, row_function
 from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
 from privql.check.named import private
 from privql.check.operations import coerce, known_from, not_yet
+from privql.check.private_rows import no_unit, private_rows, undistinct, values_of
 from privql.check.relations import (
     Attribute,
     Columns,

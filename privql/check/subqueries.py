@@ -160,13 +160,11 @@ def untied(
 def _of_private_rows(ids: set[str], scope: Scope, context: Context) -> bool:
     if context.correlations and (context.correlations[-1].seen or context.correlations[-1].released):
         return bool(ids & context.correlations[-1].private)
-    around = scope.parent
-    while around is not None:
-        columns = around.every_column()
-        if any(column.id in ids for column in columns) and any(column.label is Label.PRIVATE for column in columns):
-            return True
-        around = around.parent
-    return False
+    return any(
+        any(column.id in ids for column in around.every_column())
+        and any(column.label is Label.PRIVATE for column in around.every_column())
+        for around in scope.around()
+    )
 
 
 def tie_groups(tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span) -> list[tuple[Scalar, Scalar]]:
@@ -241,9 +239,4 @@ def of_nothing(value: Scalar, counts: set[str], others: set[str], span: Span) ->
 
 
 def outer_ids(scope: Scope) -> set[str]:
-    out: set[str] = set()
-    around = scope.parent
-    while around is not None:
-        out |= {column.id for column in around.every_column()}
-        around = around.parent
-    return out
+    return {column.id for around in scope.around() for column in around.every_column()}

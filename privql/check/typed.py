@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from privql.check.env import Env
 from privql.check.relations import Attribute, Block, Label, Rel, Subquery
 from privql.check.scope import Bound, Scope
 from privql.diagnostics import Diagnostic, Source, Span
-from privql.domains import Domain, finite, grid_of, interval
+from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
 from privql.syntax import ast
@@ -126,15 +125,17 @@ class Context:
             return None
         return public.column(*source) if isinstance(source, tuple) else public.query(source)
 
-    def between_public_values(self, value: Typed) -> Domain:
-        """What a number may be, given what the public tables beside it hold; read only when a bound depends on it."""
+    def beside_public_values(self, value: Typed, learnt: Callable[[Sequence[Value], Domain], Domain | None]) -> Domain:
+        """What an expression may be, given what is learnt from the values that public tables beside it hold; they are
+        read only when something depends on it."""
         facts: dict[str, Domain] = {}
         for id in fields(value.term) & self.public_columns.keys():
             held = self.env.public.column(*self.public_columns[id]) if self.env.public is not None else None
-            known = self.column_domain(id)
-            numbers = [Fraction(one) for one in held or () if isinstance(one, int | float | Fraction) and one in known]
-            if numbers and self.attributes[id].type.kind != "BOOL":
-                facts[id] = interval(min(numbers), max(numbers), known.nullable, known.grid)
+            if held is not None:
+                known = self.column_domain(id)
+                fact = learnt([one for one in held if one in known], known)
+                if fact is not None:
+                    facts[id] = fact
         return self.domain_of(value.term, facts) if facts else value.domain
 
     def label(self, term: Scalar) -> Label:

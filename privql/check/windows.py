@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from privql.check import expressions as ex
-from privql.check.arguments import renamed, sort_keys
+from privql.check.arguments import not_taken, renamed, sort_keys
 from privql.check.features import settled
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import AggregateCall, FrameBound, WindowCall
@@ -47,10 +47,7 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
             raise unknown_name(
                 "PQL0204", "window function", node.name, node.span, names, lambda near: renamed(node, near)
             )
-        given = "*" if star else ", ".join(map(str, types))
-        raise refuse(
-            "PQL0301", f"`{name.upper()}` does not take ({given})", node.span, help="cast the argument, or correct it"
-        )
+        raise not_taken(node, args, star)
     function, arg_types, result = known
     if node.filter is not None and name in WINDOWS:
         raise refuse("PQL0305", f"`{name.upper()}` takes no FILTER", node.filter.span, help="filter rows in a subquery")

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from privql.check.relations import GroupingKey
+from privql.check.relations import WORTH_TESTING, GroupingKey
 from privql.kernel import rules
 from privql.kernel.scalars import Field, Scalar, Value
 from privql.kernel.stable import Stable
-
-_LISTED = 10_000  # combinations of values that are worth testing for, so that rows elsewhere use up no unit's share
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Bounds:
 def bounds_of(stable: Stable, keys: tuple[GroupingKey, ...], rows: int | None, groups: int | None) -> Bounds:
     by = tuple((key.id, key.value) for key in keys)
     values = tuple(key.members for key in keys if key.members is not None)
-    listed = values if by and len(values) == len(by) and prod(map(len, values)) <= _LISTED else None
+    listed = values if by and len(values) == len(by) and prod(map(len, values)) <= WORTH_TESTING else None
     named = {value.name for _, value in by if isinstance(value, Field)}
     if groups is not None and any(columns <= named for columns in stable.unique):  # each group has one row
         rows = groups if rows is None else min(rows, groups)

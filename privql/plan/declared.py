@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from privql.check.env import Env
-from privql.check.relations import PrivateScan
+from privql.check.relations import WORTH_TESTING, PrivateScan
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import resolve
 from privql.kernel import rules
@@ -14,8 +14,6 @@ from privql.kernel.stable import Stable
 from privql.kernel.terms import Link, Scan
 from privql.policy.catalog import Column, Table
 from privql.syntax import ast
-
-_LISTED = 10_000  # members that are worth testing row by row; the group keys drop the others anyway
 
 
 def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
@@ -64,7 +62,7 @@ def enforced(column: Column, env: Env) -> Scalar:
     """What a query sees of a column: its declaration, made true."""
     raw, type, domain = Field(column.name, column.type), column.type, declared(column, env)
     if domain.values is not None:
-        if type.kind == "BOOL" or len(domain.values) > _LISTED:
+        if type.kind == "BOOL" or len(domain.values) > WORTH_TESTING:
             return raw
         members = tuple(Const(value, type) for value in domain.values)
         return _only_if(Apply("in", (raw, *members), BOOL), raw, type) if members else Const(None, type)

@@ -1,0 +1,89 @@
+"""Which queries beside private rows are answered for each of them: those that no join on their ties alone can say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from privql.check.calls import windows_in
+from privql.check.conditions import conjuncts
+from privql.check.inside import read_inside
+from privql.check.scope import Scope
+from privql.check.tail import Tail
+from privql.check.typed import Context, Correlation, Typed
+from privql.frozen import inside
+from privql.kernel.scalars import Apply, Field, Scalar, fields
+from privql.syntax import ast
+
+
+def by_form(node: ast.Select, tail: Tail, scope: Scope, grouped: bool, frame: Correlation) -> bool:
+    """Whether a query beside private rows names them so that no join on conditions of its WHERE says the same."""
+    told = {how for how, _ in _named(node, tail, scope)} if frame.seen else set()
+    queries = any(isinstance(one, ast.Query) for one in _walked((node.items, node.having, node.where or ())))
+    return bool(told) and bool(
+        frame.lateral
+        or told & {"nested", "elsewhere"}
+        or node.distinct
+        or node.group
+        or node.group_all
+        or node.qualify is not None
+        or (tail.order or tail.limit is not None or tail.offset)
+        or any(windows_in(node.items))
+        or (grouped and queries)
+    )
+
+
+def by_number(
+    formed: bool, where: Typed | None, secret: bool, grouped: bool, frame: Correlation, context: Context
+) -> bool:
+    """Whether a query is answered for each of the private rows around it."""
+    tied = [part for part in conjuncts(where.term if where else None) if read_inside(part, context) & frame.seen.keys()]
+    if grouped and secret and not frame.lateral and not any(_of_one_unit(part, frame, context) for part in tied):
+        return False  # it is of many units: a release
+    return formed or (grouped and not all(_equality(part, frame) for part in tied))
+
+
+def _named(node: ast.Select, tail: Tail, scope: Scope) -> Iterator[tuple[str, ast.Column]]:
+    """The columns around that a query names - or may, where names are hidden by a query inside it - and where."""
+
+    def outside(column: ast.Column) -> bool:
+        if scope.find(column.path) or (len(column.path) > 1 and scope.of(column.path[-2]) is not None):
+            return False
+        return any(level.find(column.path) for level in scope.around())
+
+    def walk(part: Any, how: str) -> Iterator[tuple[str, ast.Column]]:
+        for one in inside(part):
+            if isinstance(one, ast.Column) and outside(one):
+                yield how, one
+            yield from walk(one, "nested" if isinstance(one, ast.Query) else how)
+
+    yield from walk((node.where,) if node.where is not None else (), "where")
+    yield from walk(replace(node, where=None), "elsewhere")
+    yield from walk(tail.order, "elsewhere")
+
+
+def _walked(part: Any) -> Iterator[Any]:
+    for one in inside(part):
+        yield one
+        yield from _walked(one)
+
+
+def _of_one_unit(part: Scalar, frame: Correlation, context: Context) -> bool:
+    match part:
+        case Apply(op="eq", args=(Field(name=one), Field(name=other))) if (one in frame.seen) != (other in frame.seen):
+            place = context.attributes[one].locates
+            return place is not None and place == context.attributes[other].locates
+        case _:
+            return False
+
+
+def _equality(part: Scalar, frame: Correlation) -> bool:
+    return (
+        isinstance(part, Apply)
+        and part.op == "eq"
+        and any(
+            fields(one) <= frame.seen.keys() and not fields(other) & frame.seen.keys()
+            for one, other in (part.args, part.args[::-1])
+        )
+    )
