@@ -12,7 +12,7 @@ from privql.kernel import rules
 from privql.kernel.bounds import Chosen, noisy_minimum
 from privql.kernel.features import Extreme, Tally
 from privql.kernel.proved import Unproved
-from privql.kernel.scalars import INT, TEXT, Field
+from privql.kernel.scalars import BOOL, INT, TEXT, Field
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key, Sums
 from privql.kernel.terms import Gather, Scan, Unit
@@ -110,6 +110,11 @@ def test_a_unit_counts_once_whatever_it_owns() -> None:
 def test_what_has_no_rule_is_refused(level: Field, levels: int, penalty: int, epsilon: Fraction) -> None:
     with pytest.raises(Unproved):
         noisy_minimum(scanned(), level, None, levels, penalty, epsilon)
+
+
+def test_a_condition_reads_what_is_there() -> None:
+    with pytest.raises(Unproved, match="reads a column"):
+        noisy_minimum(scanned(), X, Field("z", BOOL), 3, 1, Fraction(1))
 
 
 def test_one_level_is_a_choice_of_one() -> None:

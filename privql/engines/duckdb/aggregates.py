@@ -48,12 +48,28 @@ class Aggregates:
     measures: dict[str, str] = field(default_factory=dict)  # over the values
     aggregates: dict[str, str] = field(default_factory=dict)
     scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
+    emitter: ScalarEmitter = field(init=False)
 
-    def column(self, spelled: Spelled) -> Spelled:
-        """The expression as a leaf."""
+    def __post_init__(self) -> None:
+        self.emitter = ScalarEmitter(self.below.field)
+
+    def leaf(self, spelled: Spelled) -> Spelled:
         if spelled.leaf:
             return spelled
         return replace(spelled, sql=self.values.setdefault(spelled.sql, self.names.new("x")), leaf=True)
+
+    def value(self, term: Scalar) -> Spelled:
+        return self.leaf(self.emitter.settled(term))
+
+    def known(self, term: Scalar) -> Spelled:
+        """A value by which rows are grouped or put in order."""
+        return self.leaf(one_zero(self.emitter.settled(term)))
+
+    def where(self, condition: Scalar | None) -> str:
+        return "" if condition is None else f" FILTER (WHERE {self.value(condition)})"
+
+    def measure(self, steps: Steps, grouped: bool = False) -> Measure:
+        return measured(self.leaf(_summand(steps, self.below, self.emitter)), steps, grouped)
 
     def count(self, what: str, of: str) -> str:
         """`of`: which rows, as what follows an aggregate says it."""
@@ -81,58 +97,54 @@ class Aggregates:
 
     # ---- features: exact values of a group
 
-    def feature(self, feature: Feature, emitter: ScalarEmitter, over: str = "") -> tuple[str, Column]:
+    def feature(self, feature: Feature, over: str = "") -> tuple[str, Column]:
         """An expression over the aggregates, and the column that it makes."""
-        of = over
-        if feature.where is not None:
-            of = f" FILTER (WHERE {self.column(emitter.settled(feature.where))}){over}"
+        of = self.where(feature.where) + over
         made = self.names.new("c")
         match feature:
             case Tally():
                 return self.count("*", of), column(made, INT, 0)
             case Total(steps=steps):
-                summed = self.sum(measured(self.column(summand(steps, self.below, emitter)), steps, grouped=True), of)
+                summed = self.sum(self.measure(steps, grouped=True), of)
                 low, high = (f"CAST('{side * STEP_LIMIT}' AS HUGEINT)" for side in (-1, 1))
                 exact = whole(summed.column, self.scales[summed.column])
                 clamped = f"CASE WHEN {exact} > {high} THEN {high} WHEN {exact} < {low} THEN {low} ELSE {exact} END"
                 return f"CAST({clamped} AS BIGINT)", column(made, INT, -STEP_LIMIT, STEP_LIMIT)
             case Extreme(value=value, greatest=greatest):
-                found = self.column(one_zero(emitter.settled(value)))
-                return self.add(f"{'max' if greatest else 'min'}({found}){of}"), column(made, value.type)
+                function = "max" if greatest else "min"
+                return self.add(f"{function}({self.known(value)}){of}"), column(made, value.type)
             case Different(value=value):
-                found = self.column(one_zero(emitter.settled(value)))
-                return self.count(f"DISTINCT {found}", of), column(made, INT, 0)
+                return self.count(f"DISTINCT {self.known(value)}", of), column(made, INT, 0)
             case Quantile(value=value, share=share, at=at):
-                listed = self.listed(value, feature.where, emitter, over)
+                listed = self.listed(value, feature.where, over)
                 return f"list_sort({listed})[{place(f'len({listed})', share, at)}]", column(made, value.type)
             case Mode(value=value):
-                listed = self.listed(value, feature.where, emitter, over)
+                listed = self.listed(value, feature.where, over)
                 return f"list_aggregate(list_sort({listed}), 'mode')", column(made, value.type)
             case Bits(op=op, value=value):
-                found = self.column(emitter.settled(value))
-                return self.add(f"bit_{op.lower()}({found}){of}"), column(made, INT)
+                return self.add(f"bit_{op.lower()}({self.value(value)}){of}"), column(made, INT)
             case Splice(value=value, separator=separator, order=order):
-                found = self.column(emitter.settled(value))
-                by = [written(self.column(one_zero(emitter.settled(each.value))), each) for each in order]
+                found = self.value(value)
+                by = [written(self.known(each.value), each) for each in order]
                 sql = f"string_agg({found}, {literal(separator, TEXT)} ORDER BY {', '.join([*by, found.sql])}){of}"
                 return self.add(sql), column(made, TEXT)
             case Moment(factors=factors):
-                product = " * ".join(self._offset(steps, emitter) for steps in factors)
+                product = " * ".join(self._offset(steps) for steps in factors)
                 return f"CAST({self.add(f'sum({product}){of}')} AS DECIMAL(38,0))", column(made, decimal(38, 0))
             case _:
                 assert_never(feature)
 
-    def listed(self, value: Scalar, where: Scalar | None, emitter: ScalarEmitter, over: str) -> str:
+    def listed(self, value: Scalar, where: Scalar | None, over: str) -> str:
         """All values that are not NULL."""
-        found = self.column(one_zero(emitter.settled(value)))
+        found = self.known(value)
         test = f"{found} IS NOT NULL"
         if where is not None:
-            test += f" AND {self.column(emitter.settled(where))}"
+            test += f" AND {self.value(where)}"
         return self.add(f"list({found}) FILTER (WHERE {test}){over}")
 
-    def _offset(self, steps: Steps, emitter: ScalarEmitter) -> str:
+    def _offset(self, steps: Steps) -> str:
         """How many steps a row lies above their lower bound, in 128 bits."""
-        measure = measured(self.column(summand(steps, self.below, emitter)), steps, grouped=True)
+        measure = self.measure(steps, grouped=True)
         name = self.measures.setdefault(measure.sql, self.names.new("s"))
         return f"({whole(name, measure.scale)} - CAST('{steps.low}' AS HUGEINT))"
 
@@ -146,7 +158,7 @@ def place(n: str, share: float, at: str) -> str:
     return f"1 + CAST({rounded}(CAST({n} - 1 AS DOUBLE) * DOUBLE '{share!r}') AS BIGINT)"
 
 
-def summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
+def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
     """The value of the steps, or the column below it that they clamp anyway."""
     if isinstance(steps.value, Field):
         of = below.columns[steps.value.name]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privql.engines.duckdb.aggregates import Summed
-from privql.engines.duckdb.emit import Counted, Statement
+from privql.engines.duckdb.emit import Statement
 from privql.engines.interface import Cells, smallest
 from privql.kernel.features import Tally, Total
 from privql.kernel.sums import Balance, Sums
@@ -37,9 +37,9 @@ def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]
     return smallest(result)
 
 
-def _count(tally: Counted | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _count(tally: str | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     assert tally is not None
-    return np.asarray(found[tally.column])
+    return np.asarray(found[tally])
 
 
 def _sum(total: Summed | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -12,25 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from privql.engines.duckdb.aggregates import Aggregates, Summed, summand, whole
+from privql.engines.duckdb.aggregates import Aggregates, Summed, whole
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.members import Arrays, listed, listed_together
 from privql.engines.duckdb.relations import Draft, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
-from privql.engines.duckdb.steps import measured
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar
 from privql.kernel.sums import Balance, Key, Sums
 from privql.kernel.sums import Listed as ListedTogether
 from privql.kernel.terms import Public
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A count, in the result column of this name."""
-
-    column: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +32,7 @@ class Statement:
     sql: str
     arrays: Mapping[str, Arrays]  # to be registered under these names
     publics: Mapping[Public, str]  # as are the rows of these
-    tallies: tuple[Counted | None, ...]  # of each contribution: the rows, or for a balance those with steps
+    tallies: tuple[str | None, ...]  # the column for each contribution: of its rows, or for a balance those with steps
     totals: tuple[Summed | None, ...]  # of each contribution, the sum of the steps
 
 
@@ -48,33 +40,28 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
     draft = Draft(read, salt)
     below = rows(sums.input, draft)
     layer = Aggregates(below, draft.names)
-    emitter = ScalarEmitter(below.field)
-    tallies: list[Counted | None] = []
+    tallies: list[str | None] = []
     totals: list[Summed | None] = []
     for contribution in sums.contributions:
-        where = ""
-        if contribution.where is not None:
-            where = f" FILTER (WHERE {layer.column(emitter.settled(contribution.where))})"
+        where = layer.where(contribution.where)
         match contribution:
             case Tally():
-                tallies.append(Counted(layer.count("*", where)))
+                tallies.append(layer.count("*", where))
                 totals.append(None)
             case Total(steps=steps) | Balance(steps=steps):
-                measure = measured(layer.column(summand(steps, below, emitter)), steps)
+                measure = layer.measure(steps)
                 balance = isinstance(contribution, Balance)
-                tallies.append(Counted(layer.present(measure, where)) if balance else None)
+                tallies.append(layer.present(measure, where) if balance else None)
                 totals.append(layer.sum(measure, where))
             case _:
                 assert_never(contribution)
-    groups, arrays = _groups(sums.keys, layer, emitter)
+    groups, arrays = _groups(sums.keys, layer)
     final = [_whole(name, layer.scales.get(name)) for name in layer.aggregates.values()]
     sql = f"SELECT {', '.join(['group_at', *final])} FROM ({groups})"
     return Statement(sql, arrays, draft.publics, tuple(tallies), tuple(totals))
 
 
-def _groups(
-    keys: tuple[Key | ListedTogether, ...], layer: Aggregates, emitter: ScalarEmitter
-) -> tuple[str, Mapping[str, Arrays]]:
+def _groups(keys: tuple[Key | ListedTogether, ...], layer: Aggregates) -> tuple[str, Mapping[str, Arrays]]:
     """Rows grouped by what the keys are of, then by the places of their values among the members."""
     partial = ", ".join(f"{sql} AS {name}" for sql, name in layer.aggregates.items())
     if not keys:
@@ -84,26 +71,22 @@ def _groups(
     met, joins, places = "", "", []
     stride = 1
     for key in reversed(keys):
+        table = layer.names.new("m")
         if isinstance(key, ListedTogether):
-            columns = [layer.column(emitter.settled(value)) for value in key.values]
+            columns = [layer.value(value) for value in key.values]
             grouped |= dict.fromkeys(column.sql for column in columns)
-            table = layer.names.new("m")
             members = listed_together(key.members, tuple(value.type for value in key.values), table)
-            if members.arrays is not None:
-                arrays[f"{table}_arrays"] = members.arrays
             met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
-            joins += f" JOIN {members.sql} ON {met_by}"
-            places.append(f"{table}.o * {stride}")
-            stride *= len(key.members)
-            continue
-        by, value = _grouping(key, layer, emitter)
-        grouped[by.sql] = None
-        table, met_as = layer.names.new("m"), layer.names.new("k")
-        members = listed(key.members, key.value.type, table)
+        else:
+            by, value = _grouping(key, layer)
+            grouped[by.sql] = None
+            met_as = layer.names.new("k")
+            members = listed(key.members, key.value.type, table)
+            met += f", {ScalarEmitter(lambda _, by=by: by).sql(value)} AS {met_as}"  # type: ignore[misc]
+            met_by = f"{met_as} IS NOT DISTINCT FROM {table}.m"
         if members.arrays is not None:
             arrays[f"{table}_arrays"] = members.arrays
-        met += f", {ScalarEmitter(lambda _, by=by: by).sql(value)} AS {met_as}"  # type: ignore[misc]
-        joins += f" JOIN {members.sql} ON {met_as} IS NOT DISTINCT FROM {table}.m"
+        joins += f" JOIN {members.sql} ON {met_by}"
         places.append(f"{table}.o * {stride}")
         stride *= len(key.members)
     by_all = ", ".join(grouped)
@@ -114,13 +97,13 @@ def _groups(
     return f"SELECT {place}, {total} FROM (SELECT *{met} FROM ({inner})){joins} GROUP BY group_at", arrays
 
 
-def _grouping(key: Key, layer: Aggregates, emitter: ScalarEmitter) -> tuple[Spelled, Scalar]:
+def _grouping(key: Key, layer: Aggregates) -> tuple[Spelled, Scalar]:
     """The column to group by, and the key's value as a term over it."""
     if isinstance(key.value, Field):
         made = layer.below.columns[key.value.name].made
         if isinstance(made, Listed):
             return made.column, made.term
-    return layer.column(emitter.settled(key.value)), Field("", key.value.type)
+    return layer.value(key.value), Field("", key.value.type)
 
 
 def _whole(name: str, scale: int | None) -> str:

@@ -17,12 +17,11 @@ from privql.kernel.terms import Combine, Gather
 
 
 def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
-    emitter = ScalarEmitter(below.field)
     layer = Aggregates(below, draft.names)
-    columns, keys = _grouped(layer, [(name, emitter.settled(value)) for name, value in term.keys])
+    columns, keys = _grouped(layer, term.keys)
     made: dict[str, str] = {}
     for name, feature in term.features:
-        sql, columns[name] = layer.feature(feature, emitter)
+        sql, columns[name] = layer.feature(feature)
         made[columns[name].spelled.sql] = sql
     owner = below.owner.sql
     kept = dict.fromkeys([owner, *keys])
@@ -62,21 +61,20 @@ def _among(key: Field, members: Collection[Value]) -> Scalar:
 
 
 def once(below: Rows, draft: Draft) -> Rows:
-    emitter = ScalarEmitter(below.field)
     layer = Aggregates(below, draft.names)
-    values = [(name, emitter.settled(Field(name, each.spelled.type))) for name, each in below.columns.items()]
-    columns, keys = _grouped(layer, values)
-    kept = dict.fromkeys(keys) or [layer.column(Spelled("TRUE", BOOL)).sql]
+    columns, keys = _grouped(layer, [(name, Field(name, each.spelled.type)) for name, each in below.columns.items()])
+    kept = dict.fromkeys(keys) or [layer.leaf(Spelled("TRUE", BOOL)).sql]
     grouped = Layer({key: key for key in kept}, f" GROUP BY {', '.join(kept)}", closed=True)
     return replace(layer.rows().with_layers(grouped), columns=columns, unit=None, rows_of=None, alone=False)
 
 
-def _grouped(layer: Aggregates, values: Iterable[tuple[str, Spelled]]) -> tuple[dict[str, Column], list[str]]:
+def _grouped(layer: Aggregates, values: Iterable[tuple[str, Scalar]]) -> tuple[dict[str, Column], list[str]]:
     """The columns to group by, and their names: never a constant, which would be taken for a place."""
     columns: dict[str, Column] = {}
-    for name, value in values:
+    for name, term in values:
+        value = layer.emitter.settled(term)
         named = is_name(value.sql) and value.type.kind != "FLOAT"
-        spelled = layer.column(replace(one_zero(value), leaf=named))
+        spelled = layer.leaf(replace(one_zero(value), leaf=named))
         columns[name] = column(spelled.sql, spelled.type, spelled.low, spelled.high)
     return columns, [each.spelled.sql for each in columns.values()]
 

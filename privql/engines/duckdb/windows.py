@@ -7,20 +7,18 @@ from typing import assert_never
 
 from privql.engines.duckdb.aggregates import Aggregates
 from privql.engines.duckdb.ordering import row_hash, written
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column, one_zero
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column
 from privql.kernel.features import Frame, Neighbour, Nth, Over, Rank
 from privql.kernel.scalars import INT
 from privql.kernel.terms import Window
 
 
 def window(below: Rows, term: Window, draft: Draft) -> Rows:
-    emitter = ScalarEmitter(below.field)
     layer = Aggregates(below, draft.names)
     hashed = draft.names.new("h")
-    partition = [layer.column(one_zero(emitter.settled(value))).sql for value in term.partition]
+    partition = [layer.known(value).sql for value in term.partition]
     part = f"PARTITION BY {', '.join([below.owner.sql, *partition])}"
-    order = [written(layer.column(one_zero(emitter.settled(each.value))), each) for each in term.order]
+    order = [written(layer.known(each.value), each) for each in term.order]
     apart = ", ".join([*order, hashed])  # each row has a place of its own
     places = f" OVER ({part} ORDER BY {apart})"
     tied = f" ORDER BY {', '.join(order)}" if order else ""
@@ -36,22 +34,17 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
     made: dict[str, str] = {}
     for name, call in term.calls:
         match call:
-            case Rank(kind="ROW_NUMBER"):
-                sql = layer.add(f"row_number(){places}")
-                columns[name] = column(draft.names.new("c"), INT, 1)
             case Rank(kind=kind):
-                sql, columns[name] = (
-                    layer.add(f"{kind.lower()}() OVER ({part}{tied})"),
-                    column(draft.names.new("c"), INT, 1),
-                )
+                sql = layer.add(f"{kind.lower()}()" + (places if kind == "ROW_NUMBER" else f" OVER ({part}{tied})"))
+                columns[name] = column(draft.names.new("c"), INT, 1)
             case Neighbour(value=value, before=before, default=default):
-                there, else_ = (layer.column(emitter.settled(each)) for each in (value, default))
+                there, else_ = layer.value(value), layer.value(default)
                 sql = layer.add(f"{'lag' if before >= 0 else 'lead'}({there}, {abs(before)}, {else_}){places}")
                 columns[name] = column(draft.names.new("c"), value.type)
             case Over(feature=feature, frame=frame):
-                sql, columns[name] = layer.feature(feature, emitter, over(frame))
+                sql, columns[name] = layer.feature(feature, over(frame))
             case Nth(value=value, place=place, frame=frame, present=present):
-                there = layer.column(emitter.settled(value))
+                there = layer.value(value)
                 function, beside = ("last_value", "") if place == -1 else ("nth_value", f", {place}")
                 nulls = " IGNORE NULLS" if present else ""
                 sql = layer.add(f"{function}({there}{beside} ORDER BY {apart}{nulls}){over(frame)}")
