@@ -44,7 +44,7 @@ def blocks(
     plain = tuple(one for one in aggregates if not one.distinct)
     distinct = [one for one in aggregates if one.distinct]
     looked = any(key.members is None for key in keys)
-    if len(distinct) == 1 and not plain:
+    if len(distinct) == 1 and not plain and not looked:
         return _apart(rel, tables, unit, keys, distinct[0], None, span, context)
     made: Rel | None = None
     first = len(context.blocks) if looked else None  # finds the groups of all

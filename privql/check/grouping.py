@@ -88,8 +88,7 @@ class Collector:
         for column in self.input.scope.every_column():
             if column.id in read:
                 self.refuse_ungrouped(column.id, value.span)
-        domain = self.context.domain_of(term, {}) if self.rolled_up else value.domain
-        return replace(value, term=term, domain=domain)
+        return replace(value, term=term, domain=self.context.domain_of(term, {}))
 
     def refuse_ungrouped(self, id: str, span: Span) -> None:
         name = self.context.attributes[id].name

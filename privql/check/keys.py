@@ -85,6 +85,14 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
     if stated is not None:
         value = _stated(value, stated, place)
     name = name_of(written, place.scope) if isinstance(written, ast.Column) else unparse(written)
+    if stated is not None and any(key.value.term == value.term for key in collector.keys):
+        raise refuse(
+            "PQL0308",
+            f"`{name}` is a key already",
+            span,
+            why="its groups cannot be both those and these",
+            help="write KEYS where it stands first",
+        )
     return _add_key(value, name, collector)
 
 

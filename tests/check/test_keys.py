@@ -129,11 +129,21 @@ def test_stated_keys(session: Session, keys: str, expected: tuple[Value, ...]) -
         ("age KEYS (SELECT code FROM regions)", "PQL0301"),
         ("age KEYS (SELECT nothing FROM regions)", "PQL0202"),
         ("age KEYS (age, 2)", "PQL0308"),
+        ("age, age KEYS (2)", "PQL0308"),
+        ("age KEYS (1), age KEYS (2)", "PQL0308"),
     ],
 )
 def test_groups_are_stated_by_constants_or_one_public_column(session: Session, keys: str, code: str) -> None:
     check = session.check(f"SELECT COUNT(*) FROM patients GROUP BY {keys} SPEND EPSILON 1")
     assert [found.code for found in check.diagnostics] == [code]
+
+
+def test_stated_keys_are_those_of_a_release_that_is_read_again(session: Session) -> None:
+    """Not those of the column that they were stated for."""
+    cities = "WITH w AS (SELECT sex AS g, COUNT(*) AS n FROM patients GROUP BY 1 KEYS ('F', 'Y')) "
+    check = session.check(f"{cities} SELECT w.g, COUNT(*) FROM patients CROSS JOIN w GROUP BY 1 SPEND EPSILON 1")
+    assert check.plan is not None, str(check)
+    assert [key.members for key in check.plan.blocks[1].block.keys] == [("F", "Y")]
 
 
 @pytest.mark.parametrize("keys", ["a, b", "A, B", "1, 2", "smoker, b", "a, sex", "1, sex"])

@@ -79,3 +79,9 @@
 0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = p.ward AND EXISTS (SELECT 1 FROM codes c WHERE c.code = w.floor))
 1|SELECT x.m, COUNT(*) FROM visits v, LATERAL (SELECT MAX(t.kind) AS m FROM tests t WHERE t.vid = v.vid) x GROUP BY x.m HAVING COUNT(*) > 0
 0|SELECT COUNT(*) FROM patients p, visits w, LATERAL (SELECT p.age + w.minutes AS s) x WHERE w.pid = p.pid AND p.age > 1 AND x.s > 1
+0|SELECT COUNT(x) FROM (SELECT pid, LEAD((SELECT 1)) OVER (PARTITION BY pid ORDER BY vid) AS x FROM visits) AS t
+0|SELECT SUM(CLAMP(x, 0, 9)) FROM (SELECT pid, MAX((SELECT MAX(w.floor) FROM wards AS w WHERE w.ward = v.ward)) OVER (PARTITION BY pid ORDER BY vid) AS x FROM visits AS v) AS t
+0|SELECT SUM(CLAMP(x, 0, 9)) FROM (SELECT pid, minutes AS x FROM visits AS v ⟦ORDER BY¦QUALIFY row_number() OVER (PARTITION BY pid ORDER BY⟧ (SELECT MAX(w.floor) FROM wards AS w WHERE w.ward = v.ward), vid ⟦LIMIT 1 PER UNIT¦) = 1⟧) AS t
+2|SELECT job, GROUPING(job), COUNT(*) FROM patients WHERE age > 9 GROUP BY ROLLUP (job)
+1|SELECT fee, COUNT(DISTINCT ward) FROM visits GROUP BY 1
+1|SELECT fee, COUNT(DISTINCT ward) FILTER (WHERE minutes > 2) FROM visits GROUP BY 1

@@ -37,7 +37,7 @@ class Grouping(PrivateRows):
         if self.chance(0.2):
             keys = [self.listed(scope, plain=True) for _ in range(number)]
             unknown = [c for c in scope if c.kind in UNKNOWN]
-            looking = bool(unknown) and not self.settled and self.chance(0.3)
+            looking = bool(unknown) and self.chance(0.3)
             return self.rolled_up([*keys[1:], self.found(self.pick.choice(unknown))] if looking else keys, looking)
         items, by, only, looking = list[str](), list[str](), list[str](), False
         for at in range(1, number + 1):
@@ -58,10 +58,7 @@ class Grouping(PrivateRows):
 
     def listed(self, scope: Sequence[Text], plain: bool = False) -> str:
         """All of its values are known."""
-        unlisted = (
-            ("text",) if plain and self.settled else ()
-        )  # perhaps; and a total of no groups is no 0, as it is in SQL
-        texts = [c.sql for c in scope if c.kind in ("text", "bool") and c.kind not in unlisted]
+        texts = [c.sql for c in scope if c.kind in ("text", "bool")]
         choices = [f"CASE WHEN {self.simple(scope)} THEN 'p' WHEN {self.simple(scope)} THEN 'q' END"]
         if not plain:
             choices += [f"({self.simple(scope)})", f"CLAMP({self.number(scope)}, 0, 2)"]

@@ -26,8 +26,8 @@ class Queries(Grouping):
         text, scope = self.from_where(3)
         groups = self.groups(scope)
         distinct = False  # in groups that are looked for, which DISTINCT shares with nothing else
-        if groups.looking and not groups.rolled_up and not self.settled and self.chance(0.2):
-            aggregates, distinct = [self.distinct(scope)], True  # groups with a value: SQL has those without one, too
+        if groups.looking and not groups.rolled_up and self.chance(0.2):
+            aggregates, distinct = [self.distinct(scope)], True
         else:
             aggregates = [self.aggregate(scope, groups) for _ in range(self.pick.choice((1, 1, 2)))]
         out = f"SELECT {', '.join([*groups.items, *aggregates])} {text}{groups.by}"
@@ -83,7 +83,7 @@ class Queries(Grouping):
         members = ("'a'", "'b'") if table == "tests" else ("'a'", "'b'", "'c'", "NULL")
         keys = ""
         if self.chance(0.2):
-            members = ("'b'", "'a'" if self.settled else "'nowhere'")
+            members = ("'b'", "'nowhere'")
             keys = f" KEYS ({', '.join(members)})"
         text = f"SELECT {alias}.{key} AS g, {made} AS n {source} GROUP BY 1"
         groups = ", ".join(f"({member})" for member in members)

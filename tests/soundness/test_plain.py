@@ -16,7 +16,7 @@ from tests.soundness.exactly import Exactly, public_engine
 from tests.soundness.plain import Plain, apart
 from tests.soundness.related import PUBLIC, environment, honest, policy
 from tests.soundness.related_queries import Queries
-from tests.soundness.related_text import Query
+from tests.soundness.related_text import Query, read
 
 QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 100
 MANY = 1_000_000  # rows of a unit: none is cut off
@@ -68,7 +68,7 @@ def test_an_answer_without_noise_is_that_of_plain_sql(plain: Plain, exactly: Exa
 @pytest.mark.parametrize("line", FOUND.read_text(encoding="utf-8").splitlines())
 def test_what_was_found_stays_mended(line: str, plain: Plain, exactly: Exactly) -> None:
     keys, text = line.split("|", 1)
-    query, choice = Query(text, text, int(keys)), random.Random(7)
+    query, choice = Query(read(text, plain=False), read(text, plain=True), int(keys)), random.Random(7)
     check = checked(query)
     assert check.ok, check.diagnostics
     for _ in range(15):
