@@ -23,7 +23,16 @@ MEANING: Mapping[str, object] = {
 }
 """What the spellings in this package take for granted."""
 
-OPTIMIZERS = frozenset(("column_lifetime", "expression_rewriter", "filter_pushdown", "in_clause", "unused_columns"))
+OPTIMIZERS = frozenset(
+    (
+        "column_lifetime",
+        "cte_inlining",  # without it, no LIMIT ends a recursion
+        "expression_rewriter",
+        "filter_pushdown",
+        "in_clause",
+        "unused_columns",
+    )
+)
 """The engine's rewrites of a statement that are on: those without which a measured query is slower.
 
 Each is somebody's reasoning about the rows, and a wrong one would be a wrong sum. Of version 2.0's forty-six, one loses
