@@ -22,14 +22,14 @@ from privql.check.operations import (
     sized,
 )
 from privql.check.relations import SubqueryKind
-from privql.check.resolved import column, identifier
+from privql.check.resolved import column, identifier, identifiers
 from privql.check.row_values import by_parts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.functions.scalar.calendar import named
-from privql.kernel.scalars import BOOL, NULL, Apply, Const, Field, ValueType
+from privql.kernel.scalars import BOOL, NULL, Apply, Const, ValueType
 from privql.syntax import ast, unparse
 
 
@@ -157,19 +157,10 @@ def _unary(node: ast.Unary, place: Place) -> Typed:
             return apply("bits_not", [operand], node.span)
 
 
-def _identifiers(node: ast.Binary, place: Place) -> Typed | None:
-    """Two identifiers of the same unit may be compared: that tells nothing but whose rows they are."""
-    left, right = identifier(node.left, place), identifier(node.right, place)
-    if left is None or right is None:
-        return None
-    units = {place.context.attributes[side.term.name].unit for side in (left, right) if isinstance(side.term, Field)}
-    return apply("eq", [left, right], node.span) if len(units) == 1 else None
-
-
 def _binary(node: ast.Binary, place: Place) -> Typed:
     from privql.check import matching
 
-    same = _identifiers(node, place) if node.op == "=" else None
+    same = identifiers(node, place) if node.op == "=" else None
     if same is not None:
         return same
     if node.op in matching.MATCHES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from privql.check.opaque import readable
-from privql.check.operations import VOLATILE, volatile
+from privql.check.operations import VOLATILE, apply, volatile
 from privql.check.relations import Attribute
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, PrivQLError, refuse
@@ -59,3 +59,12 @@ def identifier(node: ast.Expr, place: Place) -> Typed | None:
         return None
     place.context.used[attribute.id] = node.span
     return Typed(Field(attribute.id, attribute.type), place.domain(attribute.id), node.span)
+
+
+def identifiers(node: ast.Binary, place: Place) -> Typed | None:
+    """Two identifiers of the same unit may be compared: that tells nothing but whose rows they are."""
+    left, right = identifier(node.left, place), identifier(node.right, place)
+    if left is None or right is None:
+        return None
+    units = {place.context.attributes[side.term.name].unit for side in (left, right) if isinstance(side.term, Field)}
+    return apply("eq", [left, right], node.span) if len(units) == 1 else None

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import assert_never
 
-from privql.domains import Domain, finite, grid_of, interval
+from privql.check.typed import inferred
+from privql.domains import Domain, finite, interval
 from privql.domains.arithmetic import limits
 from privql.frozen import frozen
-from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar
 
 MOST_VALUES = 400  # tried one by one
@@ -32,7 +31,7 @@ class _Trial:
 
     def may_be(self, column: str, domain: Domain) -> bool:
         """Whether the condition may be as wanted while a column lies there."""
-        found = _inferred(self.condition, {**self.columns, column: domain})
+        found = inferred(self.condition, {**self.columns, column: domain}.__getitem__)
         return self.holds in found or (self.or_null and found.nullable)
 
 
@@ -80,20 +79,6 @@ def _first(start: int, stop: int, reaches: Callable[[int], bool]) -> int:
         else:
             start = middle + 1
     return start
-
-
-def _inferred(term: Scalar, columns: Mapping[str, Domain]) -> Domain:
-    match term:
-        case Field(name=name):
-            return columns[name]
-        case Const(value=None):
-            return finite((), True)
-        case Const(value=value, type=type):
-            return finite([value], False, grid_of(type))
-        case Apply(op=op, args=args, type=type):
-            return infer(op, tuple(arg.type for arg in args), type, tuple(_inferred(arg, columns) for arg in args))
-        case _:
-            assert_never(term)
 
 
 def _parts(condition: Scalar) -> tuple[list[Field], int]:

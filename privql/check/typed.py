@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from privql.check.env import Env
 from privql.check.relations import Attribute, Block, Label, Rel, Subquery
 from privql.check.scope import Bound, Scope
-from privql.diagnostics import Diagnostic, Source, Span
+from privql.diagnostics import NOWHERE, Diagnostic, Source, Span
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
@@ -45,6 +45,17 @@ class Typed:
 def const(value: Value, type: ValueType, span: Span) -> Typed:
     domain = finite([value], False, grid_of(type)) if value is not None else Domain(values=(), nullable=True)
     return Typed(Const(value, type), domain, span)
+
+
+def inferred(term: Scalar, of: Callable[[str], Domain]) -> Domain:
+    """What a term may be, given what its columns may be."""
+    match term:
+        case Field(name=id):
+            return of(id)
+        case Const(value=value, type=type):
+            return const(value, type, NOWHERE).domain
+        case Apply(op=op, args=args, type=type):
+            return infer(op, tuple(arg.type for arg in args), type, tuple(inferred(arg, of) for arg in args))
 
 
 @dataclass
@@ -99,13 +110,7 @@ class Context:
 
     def domain_of(self, term: Scalar, facts: Mapping[str, Domain]) -> Domain:
         """Infer again, for a term that was built before; narrowing asks for this."""
-        match term:
-            case Field(name=name):
-                return facts.get(name) or self.column_domain(name)
-            case Const(value=value, type=type):
-                return const(value, type, Span(0, 0)).domain
-            case Apply(op=op, args=args, type=type):
-                return infer(op, tuple(a.type for a in args), type, tuple(self.domain_of(a, facts) for a in args))
+        return inferred(term, lambda name: facts.get(name) or self.column_domain(name))
 
     def column_domain(self, id: str) -> Domain:
         known = self.domains.get(id)

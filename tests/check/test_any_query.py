@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from privql.session import Session
 from privql.syntax import unparse
 from tests import generate_ast
-from tests.check.clinic import clinic
 from tests.generate_ast import Trees
 
 SOAK = bool(os.environ.get("PRIVQL_SOAK"))
@@ -25,12 +23,6 @@ NAMES = ["code", "name", "population", "area", "founded", "open", "id", "height"
 FUNCTIONS = ["count", "SUM", "avg", "lag", "max", "min", "coalesce", "UPPER", "ABS", "row_number", "rank", "round",
              "length", "median", "nullif", "if", "clamp", "first_value", "string_agg", "date_trunc", "grouping", "sqrt",
              "extract", "random", "ntile", "quantile"]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("seed", range(40 if SOAK else 4))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.check.bigquery import native
@@ -248,12 +246,6 @@ REFUSED = [
     ("SELECT DATE_TRUNC(founded, WEEK) FROM regions", "PQL0308", "WEEK", "ISOWEEK"),
     ("SELECT sex FROM patients |> AGGREGATE COUNT(*) GROUP BY sex", "PQL0106", "|>", "write SELECT, FROM, WHERE"),
 ]
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(("form", "own"), SAME)

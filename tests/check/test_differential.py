@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from privql.session import Session
-from tests.check.clinic import REGIONS, STATIONS, clinic
+from tests.check.clinic import REGIONS, STATIONS
 
 # `/` of integers truncates and NULLs sort as PostgreSQL has them, by DuckDB's own settings; ties are always broken.
 QUERIES = """
@@ -148,12 +148,6 @@ SELECT id FROM (SELECT * FROM stations ORDER BY id DESC LIMIT 3) t ORDER BY id
 SELECT id, RANK() OVER (ORDER BY staff) AS r FROM stations ORDER BY r, id
 SELECT 'x' AS a FROM stations ORDER BY id LIMIT 1
 """
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.session import Session
-from tests.check.clinic import clinic
 
 REFUSED = [
     ("SELECT QUANTILE(staff, 2) FROM stations", "PQL0302"),
@@ -19,12 +16,6 @@ REFUSED = [
     ("SELECT AGE(checked) FROM stations", "PQL0204"),
     ("SELECT CURRENT_DATE", "PQL0410"),
 ]
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(("query", "code"), REFUSED)

@@ -5,20 +5,11 @@ What GoogleSQL itself says of them is asked by `benchmarks/googlesql.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.session import Session
-from tests.check.clinic import clinic
 from tests.check.googlesql import TEXTS, Text, accepted
 from tests.check.test_refusals import applied
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: text.query)

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.kernel.scalars import Value
 from privql.session import Session
-from tests.check.clinic import clinic
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 def members(session: Session, query: str) -> tuple[Value, ...]:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.session import Session
-from tests.check.clinic import clinic
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
-
 
 SAME = [
     # GROUP BY: an input column, then an alias, then a position

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from privql.session import Session
-from tests.check.clinic import clinic
 
 NAMED = """
 SELECT COUNT(*) FROM patients WHERE patient_id = 'p1'
@@ -59,12 +56,6 @@ SELECT COUNT(*) FROM (SELECT patient_id, ward FROM visits UNION ALL SELECT NULL,
 SELECT COUNT(*) FROM (SELECT patient_id, COUNT(patient_id) AS n FROM visits GROUP BY patient_id) AS x WHERE n > 3
 SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT v.patient_id FROM visits v WHERE v.patient_id = p.patient_id)
 """.strip().splitlines()
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 def said(session: Session, text: str) -> list[str]:

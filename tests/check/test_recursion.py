@@ -13,7 +13,7 @@ from privql.check.table_functions import MOST_ROWS as MOST_LISTED
 from privql.diagnostics import PrivQLError
 from privql.post.recursion import MOST_ROWS
 from privql.session import Session
-from tests.check.clinic import STATIONS, clinic
+from tests.check.clinic import STATIONS
 
 RECURSIVE = """
 WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 9) SELECT i, i * i FROM t WHERE i > 3
@@ -120,12 +120,6 @@ REFUSED = [
 
 def split(text: str) -> list[str]:
     return re.sub(r"\n ", " ", text).splitlines()
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

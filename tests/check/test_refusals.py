@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from privql.diagnostics import Diagnostic, render
 from privql.session import Session
-from tests.check.clinic import clinic
 
 GOLDEN = Path(__file__).with_name("refusals.golden")
 
@@ -263,12 +261,6 @@ FOLLOWED = [
         "SELECT town FROM patients GROUP BY town KEYS ('Ash')",
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with clinic() as opened:
-        yield opened
 
 
 def faults(session: Session, text: str) -> list[Diagnostic]:

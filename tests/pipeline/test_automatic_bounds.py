@@ -16,6 +16,7 @@ from privql.diagnostics import PrivQLError
 from privql.finish.result import Release
 from privql.ledger import Ledger
 from privql.session import Session, apply, connect
+from tests.pipeline.killed import killed_at
 
 POLICY = """CREATE UNIT person;
 CREATE UNIT member NEIGHBOURS CHANGE ONE;
@@ -188,10 +189,6 @@ def test_what_is_refused_before_anything_is_spent(session: Session, query: str, 
 # ---------------------------------------------------------------- two steps, one charge
 
 
-class Killed(BaseException):
-    pass
-
-
 QUERY = "SELECT SUM(pay BOUNDS AUTO) AS x, AVG(age BOUNDS AUTO) AS y FROM people SPEND EPSILON 100"
 
 
@@ -208,36 +205,13 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "l.db"
 
 
-def killed_at(point: str, where: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run, and die where this would be drawn; which draws were made."""
-    draws: list[str] = []
-
-    def drawn(name: str, honest: Any, *given: Any) -> object:
-        if name == point:
-            raise Killed
-        draws.append(name)
-        return honest(*given)
-
-    with monkeypatch.context() as patch:
-        for name in ("_chosen", "_noisy"):
-            patch.setattr(room, name, partial(drawn, name, getattr(room, name)))
-        with connect(where, analyst="ada") as opened:
-            try:
-                opened.run(QUERY)
-            except Killed:
-                pass
-            else:
-                assert not point
-    return draws
-
-
 def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert killed_at("_noisy", ledger, monkeypatch) == ["_chosen", "_chosen"]
+    assert killed_at(QUERY, "_noisy", ledger, monkeypatch) == ["_chosen", "_chosen"]
     with Ledger.open(ledger) as opened:
         (entry,) = opened.history()
         assert entry.state == "reserved" and opened.spent("person").epsilon == 100
-    assert killed_at("_noisy", ledger, monkeypatch) == []
-    assert killed_at("", ledger, monkeypatch) == ["_noisy"]
+    assert killed_at(QUERY, "_noisy", ledger, monkeypatch) == []
+    assert killed_at(QUERY, "", ledger, monkeypatch) == ["_noisy"]
     with connect(ledger, analyst="ada") as opened:
         assert not opened.run(QUERY).cost
         assert spent(opened) == 100
@@ -247,7 +221,7 @@ def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, mo
 
 def test_bounds_that_were_found_stay_found(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second attempt would find others: it does not look."""
-    killed_at("_noisy", ledger, monkeypatch)
+    killed_at(QUERY, "_noisy", ledger, monkeypatch)
     monkeypatch.setattr(room, "noisy_minimum", lambda scores, scale: 0)
     with connect(ledger, analyst="ada") as opened:
         assert found(opened.run(QUERY)) == [["-1024", "1024"], ["0", "128"]]

@@ -13,10 +13,10 @@ import pytest
 
 import privql.release as room
 from privql.diagnostics import PrivQLError
-from privql.finish.result import Release
 from privql.ledger import Ledger
-from privql.plan import related
+from privql.plan import beside
 from privql.session import Session, apply, connect
+from tests.pipeline.killed import Killed, killed_at
 
 POLICY = """CREATE UNIT person;
 CREATE PRIVATE TABLE people (
@@ -199,10 +199,6 @@ def test_a_price_with_a_parameter(session: Session) -> None:
 # ---------------------------------------------------------------- several steps, one charge
 
 
-class Killed(BaseException):
-    pass
-
-
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     people().to_parquet(tmp_path / "people.parquet")
@@ -216,35 +212,13 @@ def ledger(tmp_path: Path) -> Path:
 QUERY = f"{COUNT} SPEND EPSILON 1 DELTA 1e-6"
 
 
-def killed_at(point: str, where: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Run, and die after the groups were found and kept; which draws were made."""
-    draws: list[str] = []
-
-    def drawn(name: str, honest: Any, *given: Any) -> object:
-        if name == point:
-            raise Killed
-        draws.append(name)
-        return honest(*given)
-
-    with monkeypatch.context() as patch:
-        for name in ("_selected", "_noisy"):
-            patch.setattr(room, name, partial(drawn, name, getattr(room, name)))
-        with connect(where, analyst="ada") as opened:
-            try:
-                answer: Release | None = opened.run(QUERY)
-            except Killed:
-                answer = None
-    assert (answer is None) is (point != "")
-    return draws
-
-
 def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert killed_at("_noisy", ledger, monkeypatch) == ["_selected"]
+    assert killed_at(QUERY, "_noisy", ledger, monkeypatch) == ["_selected"]
     with Ledger.open(ledger) as opened:
         (entry,) = opened.history()
         assert entry.state == "reserved" and opened.spent("person").delta == Fraction(1, 10**6)
-    assert killed_at("_noisy", ledger, monkeypatch) == []
-    assert killed_at("", ledger, monkeypatch) == ["_noisy"]
+    assert killed_at(QUERY, "_noisy", ledger, monkeypatch) == []
+    assert killed_at(QUERY, "", ledger, monkeypatch) == ["_noisy"]
     with connect(ledger, analyst="ada") as opened:
         assert not opened.run(QUERY).cost  # the answer is there, and costs nothing
         assert spent(opened) == (Fraction(1), Fraction(1, 10**6))
@@ -254,7 +228,7 @@ def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, mo
 
 def test_groups_that_were_found_stay_found(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second attempt would find others: it does not look."""
-    killed_at("_noisy", ledger, monkeypatch)
+    killed_at(QUERY, "_noisy", ledger, monkeypatch)
     monkeypatch.setattr(room, "kept", lambda units, keep: [False] * len(units))
     with connect(ledger, analyst="ada") as opened:
         assert [row[0] for row in opened.run(QUERY).rows] == ["cook", "nurse", None]
@@ -363,5 +337,5 @@ def test_found_groups_that_a_row_meets_are_as_few_as_may_be(session: Session, mo
         session.run(f"{twice} SPEND EPSILON 1")
     with pytest.raises(PrivQLError, match="any number of rows"):
         session.run(count.replace("AT MOST 9 ROWS PER UNIT", ""))
-    monkeypatch.setattr(related, "FOUND", 2)
+    monkeypatch.setattr(beside, "FOUND", 2)
     assert session.run(count.replace("AS m", "AS few")).rows == ((901 * 2,),)
