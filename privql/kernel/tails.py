@@ -6,10 +6,10 @@ describe answers, so floats do.
 """
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 from privql.kernel.enclosure import exp_minus, quotient
+from privql.kernel.search import least
 
 
 def halfwidth(scale: Fraction, confidence: Fraction) -> int:
@@ -18,7 +18,7 @@ def halfwidth(scale: Fraction, confidence: Fraction) -> int:
     miss = _miss(confidence)
     # a + 1 = t·ln(2 / (miss·(1+q))), and log1p(q) is within 1/2 of ln 2, which is near enough to start from.
     guess = int(scale * Fraction(_log(2 / miss) - math.log1p(_exp_minus(1, scale))))
-    return _least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
+    return least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
 
 
 def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fraction:
@@ -29,7 +29,7 @@ def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fr
     guess = Fraction(_inverse_scale(halfwidth, miss)) * sensitivity
     place = math.floor(_log(guess) / math.log(10))
     start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
-    return _decimal(_least(lambda rank: _kept(halfwidth, sensitivity / _decimal(rank), miss), start))
+    return _decimal(least(lambda rank: _kept(halfwidth, sensitivity / _decimal(rank), miss), start))
 
 
 def variance(scale: Fraction) -> float:
@@ -67,23 +67,6 @@ def _kept(halfwidth: int, scale: Fraction, miss: Fraction) -> bool:
         if low > miss * one:
             return False
         bits *= 2
-
-
-def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """The least integer that holds, when all above one that holds do too; quick where the guess is near."""
-    step, high = 1, guess
-    while not holds(high):
-        high, step = high + step, 2 * step
-    step, low = 1, min(guess, high)
-    while holds(low - 1):
-        low, step = low - step, 2 * step
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 def _decimal(rank: int) -> Fraction:

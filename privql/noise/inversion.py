@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privql.kernel.enclosure import Bounds
+from privql.kernel.search import least
 from privql.noise.entropy import HalfWords, Words, WordSource, half_words
 
 Starts = Words | HalfWords
@@ -120,27 +121,15 @@ def _decide(law: Law, start: int, guess: int, source: WordSource) -> int:
     """The least k with U < F(k), where U begins with `start`; further bits of U are drawn as they are needed."""
     value, bits = start, law.start_bits
 
-    def reached(k: int) -> bool:
-        """Whether U >= F(k)."""
+    def below(k: int) -> bool:
+        """Whether U < F(k)."""
         nonlocal value, bits
         while True:
             low, high = law.cdf(k, bits)
             if value >= high:
-                return True
-            if value < low:
                 return False
+            if value < low:
+                return True
             value, bits = value << 64 | int(source(1)[0]), bits + 64
 
-    step, high = 1, guess
-    while reached(high):
-        high, step = high + step, 2 * step
-    step, low = 1, guess
-    while not reached(low - 1):
-        low, step = low - step, 2 * step
-    while low < high:
-        middle = (low + high) // 2
-        if reached(middle):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return least(below, guess)

@@ -7,11 +7,10 @@ from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.domains import Domain
-from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.features import STEP_LIMIT, Steps, Tally, Total
 from privql.kernel.scalars import Scalar
 from privql.kernel.sums import Balance, Contribution
 
-_STEP_LIMIT = 2**62
 _FINENESS = 40  # a FLOAT is summed in about 2^40 steps of its range
 _LEAST_DOUBLE = Fraction(2) ** -1022  # the least number of full precision
 _DOUBLE = 52  # below this, a step is finer than the numbers themselves
@@ -41,7 +40,7 @@ def steps_of(value: Scalar, domain: Domain, spread: bool) -> Steps:
         grid = max(fine, _power_of_two(far or Fraction(1), _DOUBLE))
     if value.type.kind == "FLOAT":
         grid = max(grid, _LEAST_DOUBLE)
-    while far / grid > _STEP_LIMIT - 1:
+    while far / grid > STEP_LIMIT - 1:
         grid *= 2
     first, last = _nearest(low / grid), _nearest(high / grid)
     if first == last and (spread or first == 0):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from privql.engines.duckdb.expressions import Spelled, literal
+from privql.engines.duckdb.expressions import Spelled, huge, literal
 from privql.engines.duckdb.ordering import written
 from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
+from privql.functions.scalar.text import LONGEST
 from privql.kernel.features import (
     STEP_LIMIT,
     Bits,
@@ -18,18 +19,21 @@ from privql.kernel.features import (
     Feature,
     Mode,
     Moment,
+    Order,
     Quantile,
     Splice,
     Steps,
     Tally,
     Total,
 )
-from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal
+from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal, fields
+
+HALF = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """A sum up to 2^125: high * 2^62 + low, in the result columns `<column>_high` and `<column>_low`.
+    """A sum up to 2^125: high * HALF + low, in the result columns `<column>_high` and `<column>_low`.
 
     Where `rows` is given, each NULL among them has been summed as `null_as`.
     """
@@ -106,7 +110,7 @@ class Aggregates:
                 return self.count("*", of), column(made, INT, 0)
             case Total(steps=steps):
                 summed = self.sum(self.measure(steps, grouped=True), of)
-                low, high = (f"CAST('{side * STEP_LIMIT}' AS HUGEINT)" for side in (-1, 1))
+                low, high = huge(-STEP_LIMIT), huge(STEP_LIMIT)
                 exact = whole(summed.column, self.scales[summed.column])
                 clamped = f"CASE WHEN {exact} > {high} THEN {high} WHEN {exact} < {low} THEN {low} ELSE {exact} END"
                 return f"CAST({clamped} AS BIGINT)", column(made, INT, -STEP_LIMIT, STEP_LIMIT)
@@ -125,9 +129,10 @@ class Aggregates:
                 return self.add(f"bit_{op.lower()}({self.value(value)}){of}"), column(made, INT)
             case Splice(value=value, separator=separator, order=order):
                 found = self.value(value)
-                by = [written(self.known(each.value), each) for each in order]
-                sql = f"string_agg({found}, {literal(separator, TEXT)} ORDER BY {', '.join([*by, found.sql])}){of}"
-                return self.add(sql), column(made, TEXT)
+                by = [written(self.known(each.value), each) for each in (*order, Order(value)) if fields(each.value)]
+                sorted_by = f" ORDER BY {', '.join(by)}" if by else ""
+                joined = self.add(f"string_agg({found}, {literal(separator, TEXT)}{sorted_by}){of}")
+                return f"CASE WHEN length({joined}) <= {LONGEST} THEN {joined} END", column(made, TEXT)
             case Moment(factors=factors):
                 product = " * ".join(self._offset(steps) for steps in factors)
                 return f"CAST({self.add(f'sum({product}){of}')} AS DECIMAL(38,0))", column(made, decimal(38, 0))
@@ -146,7 +151,7 @@ class Aggregates:
         """How many steps a row lies above their lower bound, in 128 bits."""
         measure = self.measure(steps, grouped=True)
         name = self.measures.setdefault(measure.sql, self.names.new("s"))
-        return f"({whole(name, measure.scale)} - CAST('{steps.low}' AS HUGEINT))"
+        return f"({whole(name, measure.scale)} - {huge(steps.low)})"
 
 
 def place(n: str, share: float, at: str) -> str:
@@ -171,7 +176,6 @@ def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
 def whole(name: str, scale: int) -> str:
     """A sum as an integer of 128 bits, NULL of nothing."""
     if not scale:
-        return f"CAST({name} AS HUGEINT)"
-    power = f"CAST('{10**scale}' AS HUGEINT)"
-    rest = f"CAST(({name} - trunc({name})) * DECIMAL({scale + 1},0) '{10**scale}' AS HUGEINT)"
-    return f"(CAST(trunc({name}) AS HUGEINT) * {power} + {rest})"
+        return huge(name)
+    rest = huge(f"({name} - trunc({name})) * DECIMAL({scale + 1},0) '{10**scale}'")
+    return f"({huge(f'trunc({name})')} * {huge(10**scale)} + {rest})"

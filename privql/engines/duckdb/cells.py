@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.aggregates import Summed
+from privql.engines.duckdb.aggregates import HALF, Summed
 from privql.engines.duckdb.emit import Statement
 from privql.engines.interface import Cells, smallest
 from privql.kernel.features import Tally, Total
@@ -45,7 +45,7 @@ def _count(tally: str | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDAr
 def _sum(total: Summed | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     assert total is not None
     high, low = np.asarray(found[f"{total.column}_high"]), np.asarray(found[f"{total.column}_low"])
-    added = high.astype(object) * 2**62 + low.astype(object) if high.any() else low
+    added = high.astype(object) * HALF + low.astype(object) if high.any() else low
     if not total.null_as:
         return added
     nulls = np.asarray(found[total.rows]) - np.asarray(found[total.present])

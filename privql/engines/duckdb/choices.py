@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function
-
-
-def _infix(sign: str) -> Spelling:
-    return lambda call: f"({call.args[0]} {sign} {call.args[1]})"
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, infix
 
 
 def _postfix(words: str) -> Spelling:
@@ -48,13 +44,13 @@ def _counting(test: str) -> Spelling:
 
 
 SPELLINGS: dict[str, Spelling] = {
-    "eq": _infix("="),
-    "ne": _infix("<>"),
-    "lt": _infix("<"),
-    "le": _infix("<="),
-    "gt": _infix(">"),
-    "ge": _infix(">="),
-    "is_distinct": _infix("IS DISTINCT FROM"),
+    "eq": infix("="),
+    "ne": infix("<>"),
+    "lt": infix("<"),
+    "le": infix("<="),
+    "gt": infix(">"),
+    "ge": infix(">="),
+    "is_distinct": infix("IS DISTINCT FROM"),
     "is_null": _postfix("IS NULL"),
     "is_true": _postfix("IS TRUE"),
     "is_false": _postfix("IS FALSE"),

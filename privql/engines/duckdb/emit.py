@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from privql.engines.duckdb.aggregates import Aggregates, Summed, whole
-from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.aggregates import HALF, Aggregates, Summed, whole
+from privql.engines.duckdb.expressions import Spelled, huge
 from privql.engines.duckdb.members import Arrays, listed, listed_together
 from privql.engines.duckdb.relations import Draft, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
@@ -110,5 +110,5 @@ def _whole(name: str, scale: int | None) -> str:
     """An aggregate as integers of 64 bits."""
     if scale is None:
         return f"CAST({name} AS BIGINT) AS {name}"
-    sql, unit = whole(f"coalesce({name}, 0)", scale), f"CAST('{2**62}' AS HUGEINT)"
-    return f"CAST({sql} // {unit} AS BIGINT) AS {name}_high, CAST({sql} % {unit} AS BIGINT) AS {name}_low"
+    sql, half = whole(f"coalesce({name}, 0)", scale), huge(HALF)
+    return f"CAST({sql} // {half} AS BIGINT) AS {name}_high, CAST({sql} % {half} AS BIGINT) AS {name}_low"

@@ -32,6 +32,8 @@ class Spelled:
 
 Spelling = Callable[["Call"], "Spelled | str"]
 
+EPOCH = "DATE '1970-01-01'"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -60,6 +62,15 @@ class Call:
 def function(name: str) -> Spelling:
     """A call of the engine's function of this name."""
     return lambda call: f"{name}({', '.join(arg.sql for arg in call.args)})"
+
+
+def infix(sign: str) -> Spelling:
+    return lambda call: f"({call.args[0]} {sign} {call.args[1]})"
+
+
+def huge(value: int | str | Spelled) -> str:
+    """A constant or an expression, in 128 bits."""
+    return f"CAST('{value}' AS HUGEINT)" if isinstance(value, int) else f"CAST({value} AS HUGEINT)"
 
 
 # ---- literals and names

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
@@ -38,7 +39,7 @@ def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
 def _leaving(column: str, kind: str) -> str:
     match kind:
         case "DATE":
-            return f"{column} - DATE '1970-01-01'"
+            return f"{column} - {EPOCH}"
         case "TIMESTAMP":
             return f"epoch_us({column})"
         case _:

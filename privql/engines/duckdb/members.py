@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.expressions import literal, type_name
+from privql.engines.duckdb.expressions import EPOCH, literal, type_name
 from privql.engines.interface import EngineError
 from privql.functions.scalar.numbers import write_decimal
 from privql.kernel.scalars import Value, ValueType
@@ -61,7 +61,7 @@ def array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
 def read(column: str, type: ValueType) -> str:
     match type.kind:
         case "DATE":
-            return f"(DATE '1970-01-01' + CAST({column} AS INTEGER))"
+            return f"({EPOCH} + CAST({column} AS INTEGER))"
         case "TIMESTAMP":
             return f"make_timestamp({column})"
         case _:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal, type_name
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, huge, literal, type_name
 from privql.functions.scalar.angles import DEGREES, RADIANS
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.scalars import FLOAT, INT
 
 
-def huge(arg: Spelled) -> str:
-    return f"CAST({arg} AS HUGEINT)"
+def least_units(x: Spelled) -> str:
+    """A DECIMAL as a whole number of its least unit, an INT as it is."""
+    return huge(x if x.type == INT else f"replace(CAST({x} AS VARCHAR), '.', '')")
 
 
 def narrow(sql: str) -> str:
@@ -137,9 +138,8 @@ def rounded(call: Call) -> Spelled | str:
     if places >= 0:
         return f"TRY_CAST(round({arg}, {places}) AS {type_name(call.result)})"
     whole = arg.sql if arg.type == INT else f"trunc({arg})"
-    half = Spelled(f"(CAST({whole} AS HUGEINT) // CAST('{5 * 10 ** (-places - 1)}' AS HUGEINT))", INT)
-    power = f"CAST('{10**-places}' AS HUGEINT)"
-    exact = call.let((half,), lambda h: f"(({h} // CAST(2 AS HUGEINT)) + ({h} % CAST(2 AS HUGEINT))) * {power}")
+    half = Spelled(f"({huge(whole)} // {huge(5 * 10 ** (-places - 1))})", INT)
+    exact = call.let((half,), lambda h: f"(({h} // {huge(2)}) + ({h} % {huge(2)})) * {huge(10**-places)}")
     return f"TRY_CAST({exact} AS {type_name(call.result)})"
 
 

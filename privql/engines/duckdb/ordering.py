@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.expressions import EPOCH, Spelled
 from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.functions.scalar.numbers import INT_MAX
@@ -61,7 +61,7 @@ def _part(column: Spelled) -> str:
         case "FLOAT":
             written = f"CAST(({emitter.sql(term)}) + DOUBLE '0.0' AS VARCHAR)"  # one zero
         case "DATE":
-            written = f"CAST({column} - DATE '1970-01-01' AS VARCHAR)"
+            written = f"CAST({column} - {EPOCH} AS VARCHAR)"
         case "TIMESTAMP":
             written = f"CAST(epoch_us({column}) AS VARCHAR)"
         case _:

@@ -21,7 +21,8 @@ import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
-from privql.engines.duckdb.expressions import Spelled, literal
+from privql.engines.duckdb.expressions import Spelled, huge, literal
+from privql.engines.duckdb.numbers import least_units
 from privql.engines.interface import EngineError
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps
@@ -52,7 +53,7 @@ def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
                 return Measure(f"least(greatest({x}, {low}), {high})", counted=x.sql, null_as=steps.low)
             return Measure(_clamped(x.sql, low.sql, high.sql))
         case "INT":
-            return Measure(_whole(f"CAST({x} AS HUGEINT)", Fraction(1), 2**63, steps))
+            return Measure(_whole(least_units(x), Fraction(1), 2**63, steps))
         case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
             most = 10**x.type.precision - 1
             ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
@@ -62,8 +63,7 @@ def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
                 return Measure(f"CAST(({inside}) * {power} AS BIGINT)")
             return Measure(inside, x.type.scale)
         case "DECIMAL":
-            digits = f"CAST(replace(CAST({x} AS VARCHAR), '.', '') AS HUGEINT)"
-            return Measure(_whole(digits, Fraction(1, 10**x.type.scale), 10**x.type.precision, steps))
+            return Measure(_whole(least_units(x), Fraction(1, 10**x.type.scale), 10**x.type.precision, steps))
         case "FLOAT":
             return Measure(_double(x, steps))
         case _:
@@ -92,16 +92,12 @@ def _whole(value: str, unit: Fraction, beyond: int, steps: Steps) -> str:
     if max(map(abs, constants)) >= _HUGE:
         raise EngineError("unsupported")
     n = f"list_transform([{value}], lambda __n: "
-    inside = _clamped("__n", _huge(low), _huge(high))
-    floor = f"((({inside}) * {_huge(2 * b)} + {_huge(a + 2 * a * shift)}) // {_huge(2 * a)} - {_huge(shift)})"
+    inside = _clamped("__n", huge(low), huge(high))
+    floor = f"((({inside}) * {huge(2 * b)} + {huge(a + 2 * a * shift)}) // {huge(2 * a)} - {huge(shift)})"
     return (
-        f"{n}CASE WHEN __n < {_huge(low)} THEN {literal(steps.low, INT)} WHEN __n > {_huge(high)}"
+        f"{n}CASE WHEN __n < {huge(low)} THEN {literal(steps.low, INT)} WHEN __n > {huge(high)}"
         f" THEN {literal(steps.high, INT)} ELSE CAST({floor} AS BIGINT) END)[1]"
     )
-
-
-def _huge(value: int) -> str:
-    return f"CAST('{value}' AS HUGEINT)"
 
 
 def _double(x: Spelled, steps: Steps) -> str:

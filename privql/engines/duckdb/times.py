@@ -7,11 +7,10 @@ compared with the ends of ours. INTERVALs are constants, added in two steps beca
 from __future__ import annotations
 
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling
+from privql.engines.duckdb.expressions import EPOCH, Call, Spelled, Spelling
 from privql.functions.scalar.calendar import DATE_FIELDS, MONTHS, TIME_FIELDS
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, ValueType
 
-EPOCH = "DATE '1970-01-01'"
 _PARTS = {"DOW": "dayofweek", "DOY": "dayofyear"}  # as DuckDB calls them; Sunday is 0
 _FIRST, _LAST = "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
 

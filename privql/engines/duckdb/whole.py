@@ -5,14 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal
-from privql.engines.duckdb.numbers import huge, narrow
+from privql.engines.duckdb.expressions import Call, Spelled, Spelling, huge, infix, literal
+from privql.engines.duckdb.numbers import least_units, narrow
 from privql.functions.scalar.bits import PLACES
 from privql.kernel.scalars import FLOAT
-
-
-def _infix(sign: str) -> Spelling:
-    return lambda call: f"({call.args[0]} {sign} {call.args[1]})"
 
 
 def _places(n: Spelled) -> str:
@@ -48,8 +44,8 @@ def width_bucket(call: Call) -> str:
             place = f"least(floor({_apart(x.sql, str(call.args[1]), first < last)} / {wide} * {count}), {count - 1})"
         else:
             unit = 10**x.type.scale
-            start, wide = (f"CAST('{int(Fraction(n) * unit)}' AS HUGEINT)" for n in (first, abs(last - first)))
-            place = f"{_apart(_steps(x), start, first < last)} * {count} // {wide}"
+            start, wide = (huge(int(Fraction(n) * unit)) for n in (first, abs(last - first)))
+            place = f"{_apart(least_units(x), start, first < last)} * {count} // {wide}"
         return (
             f"CASE WHEN {x} {before} {call.args[1]} THEN 0 WHEN {x} {beyond} {call.args[2]} THEN {count + 1}"
             f" WHEN {x} IS NOT NULL THEN CAST({place} + 1 AS BIGINT) END"
@@ -62,14 +58,9 @@ def _apart(x: str, start: str, upward: bool) -> str:
     return f"({x} - {start})" if upward else f"({start} - {x})"
 
 
-def _steps(x: Spelled) -> str:
-    """A DECIMAL as a whole number of its least unit."""
-    return huge(x) if x.type.kind == "INT" else f"CAST(replace(CAST({x} AS VARCHAR), '.', '') AS HUGEINT)"
-
-
 SPELLINGS: dict[str, Spelling] = {
-    "bits_and": _infix("&"),
-    "bits_or": _infix("|"),
+    "bits_and": infix("&"),
+    "bits_or": infix("|"),
     "bits_xor": lambda call: f"xor({call.args[0]}, {call.args[1]})",
     "bits_not": lambda call: f"(~ {call.args[0]})",
     "shift_left": shift_left,
