@@ -133,7 +133,7 @@ def grouped_by(row: Field, rel: Gathered, key: Field, always: bool, read: set[st
 
 def first_of_each(rel: Rel, keys: Sequence[SortKey], tail: Tail, row: Field, context: Context) -> Rel:
     """LIMIT and OFFSET, for each row around."""
-    if tail.limit is None and not tail.offset:
+    if not tail.cuts:
         return rel
     rank = Field(_column(context), INT)
     rel = Windowed(rel, ((rank.name, WindowCall(AggregateCall("row_number", (), INT), (row,), tuple(keys))),))

@@ -172,7 +172,9 @@ def _asked_before(joined: Joined, span: Span, context: Context) -> Joined:
     """The queries of ON, each answered beside the rows that it reads, before these meet others."""
     ours, theirs = produced(joined.left).keys(), produced(joined.right).keys()
     on = both(conjuncts(joined.on))
-    for name in sorted(fields(on) & context.subqueries.keys()) if on is not None else ():
+    if on is None:
+        return joined
+    for name in sorted(fields(on) & context.subqueries.keys()):
         asked = context.attributes[name]
         value, answer = Field(name, asked.type), context.add(replace(asked, id=context.fresh()))
         read = read_inside(value, context) & (ours | theirs)
@@ -182,7 +184,7 @@ def _asked_before(joined: Joined, span: Span, context: Context) -> Joined:
         side = joined.left if left else joined.right
         kept = tuple((id, Field(id, type)) for id, type in produced(side).items())
         side = Compute(side, (*kept, (answer.id, value)))
-        on = replaced(on, {value: Field(answer.id, asked.type)}, context)  # type: ignore[arg-type]
+        on = replaced(on, {value: Field(answer.id, asked.type)}, context)
         joined = replace(joined, left=side, on=on) if left else replace(joined, right=side, on=on)
     return joined
 

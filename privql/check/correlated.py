@@ -28,7 +28,7 @@ def by_form(node: ast.Select, tail: Tail, scope: Scope, grouped: bool, frame: Co
         or node.group
         or node.group_all
         or node.qualify is not None
-        or (tail.order or tail.limit is not None or tail.offset)
+        or tail.written
         or any(windows_in(node.items))
         or (grouped and queries)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -24,6 +24,7 @@ from privql.check.relations import (
     Rel,
     Rows,
     Sorted,
+    SortKey,
 )
 from privql.check.tail import Tail
 from privql.check.typed import Context
@@ -72,14 +73,14 @@ def private_rows(
         if tail.per_unit:
             raise no_unit(node.span)
         groups, public = _different(rel, node, items, columns, context)
-        return _in_order(groups, tail, order, dict(zip((i.value.term for i in items), public, strict=True))), public
-    if (tail.order or tail.limit is not None or tail.offset) and not (tail.per_unit and tail.limit and not tail.offset):
+        return _in_order(groups, tail, _by_output(order, _fields(items, public))), public
+    if tail.written and not tail.of_each_unit:
         raise across_units(tail, node.span)
     made: Rel = Compute(rel, tuple(computed))
     if node.distinct:
         made = Distinct(made, values_of([c for c in columns if c.unit is None], context))
         if tail.per_unit:
-            made = _in_order(made, tail, order, dict(zip((i.value.term for i in items), columns, strict=True)))
+            made = _in_order(made, tail, _by_output(order, _fields(items, columns)))
     elif tail.per_unit:
         keys = tuple(sort_key(item, term) for item, term in order)
         made = Compute(Sorted(rel, keys, tail.limit, per_unit=True), tuple(computed))
@@ -99,12 +100,7 @@ def _for_each(
         rel = first_of_each(rel, [sort_key(item, term) for item, term in order], tail, row, context)
         return answered(Compute(rel, tuple(computed)), row, context)
     made = answered(Compute(rel, tuple(computed)), row, context)
-    columns = {term: Field(id, term.type) for id, term in computed}
-    keys = []
-    for item, term in order:
-        if term not in columns:
-            raise undistinct(item)
-        keys.append(sort_key(item, columns[term]))
+    keys = _by_output(order, {term: Field(id, term.type) for id, term in computed})
     last, _ = made.columns[-1]
     return first_of_each(Distinct(made), keys, tail, Field(last, row.type), context)
 
@@ -112,14 +108,13 @@ def _for_each(
 def across_units(tail: Tail, span: Span) -> Exception:
     if tail.per_unit:
         return not_yet("LIMIT n PER UNIT with OFFSET or n = 0", span, "number the rows of each unit with ROW_NUMBER")
-    cut = tail.limit is not None or tail.offset
-    what = " and ".join(["ORDER BY"] * bool(tail.order) + ["LIMIT"] * bool(cut))
+    what = " and ".join(["ORDER BY"] * bool(tail.order) + ["LIMIT"] * tail.cuts)
     return refuse(
         "PQL0407",
         f"{what} across private rows",
         tail.order[0].span if tail.order else span,
         why="which rows stay would depend on everybody's rows, so one person could change all of them"
-        if cut
+        if tail.cuts
         else "where a row stands would depend on everybody's rows, so one person could change all of them",
         help="aggregate first; ORDER BY … LIMIT n PER UNIT keeps the first rows of each unit, "
         "and `FROM DUMMY t` shows invented rows, for their form",
@@ -153,21 +148,21 @@ def _different(
     return made, tuple(context.add(replace(c, label=label, unit=None, locates=None)) for c in columns)
 
 
-def _in_order(
-    rel: Rel,
-    tail: Tail,
-    order: list[tuple[ast.OrderItem, Scalar]],
-    columns: Mapping[Scalar, Attribute],
-) -> Rel:
-    """ORDER BY and LIMIT of different rows: by what they have."""
-    keys = []
+def _in_order(rel: Rel, tail: Tail, keys: Sequence[SortKey]) -> Rel:
+    return Sorted(rel, tuple(keys), tail.limit, tail.offset, tail.per_unit) if tail.written else rel
+
+
+def _by_output(order: Sequence[tuple[ast.OrderItem, Scalar]], columns: Mapping[Scalar, Field]) -> list[SortKey]:
+    """ORDER BY of different rows: by what they have."""
     for item, term in order:
         if term not in columns:
             raise undistinct(item)
-        keys.append(sort_key(item, Field(columns[term].id, term.type)))
-    if not keys and tail.limit is None and not tail.offset:
-        return rel
-    return Sorted(rel, tuple(keys), tail.limit, tail.offset, tail.per_unit)
+    return [sort_key(item, columns[term]) for item, term in order]
+
+
+def _fields(items: Sequence[Item], columns: Sequence[Attribute]) -> dict[Scalar, Field]:
+    """What is selected, by the column that it becomes."""
+    return {item.value.term: Field(made.id, made.type) for item, made in zip(items, columns, strict=True)}
 
 
 def undistinct(item: ast.OrderItem) -> PrivQLError:

@@ -50,7 +50,6 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     scope = Scope(parent=outer, ctes=_ctes(node, context, outer)) if node.ctes else outer
     if bigquery.written(node):
         node = bigquery.native(node, context, scope)
-    clause = node.privacy
     limit = node.limit or ast.Limit(None)
     most, offset = _count(limit.count, context, "LIMIT"), _count(node.offset, context, "OFFSET")
     tail = Tail(node.order, most, offset or 0, limit.per_unit)
@@ -59,26 +58,31 @@ def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns
     else:
         rel, columns = _body(node.body, context, scope)
         rel = _ordered(rel, columns, tail, context, scope, node.span)
-    if clause is not None:
-        paid = context.payers.pop()
-        if clause.rows is not None and private(rel):
-            raise _kept_private(node, clause, clause.rows)
-        if not paid:
-            context.notes.append(
-                Diagnostic(
-                    "PQL0409",
-                    "there is nothing to pay for",
-                    clause.span,
-                    severity="note",
-                    why="this query reads no private rows that an outer clause does not pay for",
-                )
-            )
-        if clause.epsilon is None and clause.within is None:
-            context.payers[-1].extend(paid)  # it says how to measure, not what to spend: the clause around it pays
-            context.manners.append((clause, tuple(paid)))
-        else:
-            context.clauses.append((clause, tuple(paid)))
+    if node.privacy is not None:
+        if node.privacy.rows is not None and private(rel):
+            raise _kept_private(node, node.privacy, node.privacy.rows)
+        _pays(node.privacy, context)
     return rel, columns
+
+
+def _pays(clause: ast.Privacy, context: Context) -> None:
+    """For the blocks inside that no clause further inside pays for."""
+    paid = context.payers.pop()
+    if not paid:
+        context.notes.append(
+            Diagnostic(
+                "PQL0409",
+                "there is nothing to pay for",
+                clause.span,
+                severity="note",
+                why="this query reads no private rows that an outer clause does not pay for",
+            )
+        )
+    if clause.epsilon is None and clause.within is None:
+        context.payers[-1].extend(paid)  # it says how to measure, not what to spend: the clause around it pays
+        context.manners.append((clause, tuple(paid)))
+    else:
+        context.clauses.append((clause, tuple(paid)))
 
 
 def _kept_private(node: ast.Query, clause: ast.Privacy, rows: ast.Expr) -> Exception:
@@ -136,11 +140,11 @@ def _body(node: ast.Body, context: Context, scope: Scope) -> tuple[Rel, Columns]
 
 def _ordered(rel: Rel, columns: Columns, tail: Tail, context: Context, scope: Scope, span: Span) -> Rel:
     """ORDER BY of a set operation: by output columns."""
-    if not tail.order and tail.limit is None and not tail.offset:
+    if not tail.written:
         return rel
     if tail.per_unit and not private(rel):
         raise no_unit(span)
-    if private(rel) and (not tail.per_unit or tail.offset or not tail.limit):
+    if private(rel) and not tail.of_each_unit:
         raise across_units(tail, span)
     here = Scope((InSight("", columns),), parent=scope)
     keys: list[SortKey] = []

@@ -231,7 +231,7 @@ def _output(
     rel = Compute(rel, (*computed, *extra))
     if node.distinct:
         rel = Distinct(rel)
-    if keys or tail.limit is not None or tail.offset:
+    if tail.written:
         rel = Sorted(rel, tuple(keys), tail.limit, tail.offset)
     if extra:
         rel = Compute(rel, tuple((c.id, Field(c.id, c.type)) for c in columns))

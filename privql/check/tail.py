@@ -22,6 +22,19 @@ class Tail:
     offset: int = 0
     per_unit: bool = False
 
+    @property
+    def cuts(self) -> bool:
+        return self.limit is not None or bool(self.offset)
+
+    @property
+    def written(self) -> bool:
+        return bool(self.order) or self.cuts
+
+    @property
+    def of_each_unit(self) -> bool:
+        """The first rows of each unit: all that can be asked of rows that stay private."""
+        return self.per_unit and bool(self.limit) and not self.offset
+
 
 def ordered(tail: Tail, items: list[Item], place: Place, collector: Collector) -> list[tuple[ast.OrderItem, Scalar]]:
     out: list[tuple[ast.OrderItem, Scalar]] = []

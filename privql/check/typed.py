@@ -62,7 +62,7 @@ def inferred(term: Scalar, of: Callable[[str], Domain]) -> Domain:
 class Correlation:
     """How a query inside an expression over private rows depends on the row around it, taken out of that query."""
 
-    select: object  # the SELECT whose WHERE may name the columns around
+    select: ast.Body | None  # the SELECT whose WHERE may name the columns around
     on: list[tuple[Scalar, Scalar]] = field(default_factory=list)  # outside, inside
     where: list[Scalar] = field(default_factory=list)
     default: Scalar | None = None
@@ -74,6 +74,9 @@ class Correlation:
     lateral: bool = False
     inner: Scope | None = None  # its FROM, if the rows around will be in it
     released: bool = False  # the rows around are groups that anybody may know
+
+
+Clause = tuple[ast.Privacy | None, tuple[int, ...]]  # of a query, if it has one, and blocks inside it
 
 
 @dataclass
@@ -93,8 +96,8 @@ class Context:
     used: dict[str, Span] = field(default_factory=dict)  # where a column was last written
     views: dict[str, Bound] = field(default_factory=dict)
     payers: list[list[int]] = field(default_factory=list)  # blocks of each clause now open
-    clauses: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # clause -> blocks it pays for
-    manners: list[tuple[object, tuple[int, ...]]] = field(default_factory=list)  # those that only say how
+    clauses: list[Clause] = field(default_factory=list)  # with the blocks that each pays for
+    manners: list[Clause] = field(default_factory=list)  # those that only say how
     correlations: list[Correlation] = field(default_factory=list)  # of the queries in expressions now open
     public_columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # table, column
     recursions: list[Span] = field(default_factory=list)  # where a named query reads itself

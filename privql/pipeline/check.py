@@ -96,7 +96,7 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
 
 def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
     query = checked(node, context)
-    program = plan(query, context.clauses, context.manners, context.env)  # type: ignore[arg-type]
+    program = plan(query, context.clauses, context.manners, context.env)
     return replace(made, query=query, plan=program, attributes=context.attributes)
 
 

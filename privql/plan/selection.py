@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery, GroupingKey
+from privql.check.typed import Clause
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
 from privql.frozen import frozen
@@ -19,7 +20,7 @@ from privql.plan.bounding import Limits
 from privql.plan.lower import Lowered
 from privql.syntax import ast, quote
 
-Clauses = Sequence[tuple[ast.Privacy | None, tuple[int, ...]]]
+Clauses = Sequence[Clause]
 
 
 @frozen
