@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
 from privql.diagnostics import PrivQLError, Source, Span, refuse
-from privql.ledger import Ledger, LedgerError, StoredRelease
+from privql.ledger import Ledger, LedgerError, NameTaken, StoredRelease
 from privql.names import fold
 from privql.pipeline.check import check_statement, check_text
 from privql.pipeline.parameters import bound, unused
@@ -176,11 +176,13 @@ class Session:
             return check
         if any(name not in check.env.params for name in check.params):
             return check
-        from privql.pipeline.request import request_for
+        from privql.pipeline.request import name_taken, request_for
 
         try:
             request = request_for(check, self._analyst, self._version, lambda name: self._stored(name).release_id)
             found = self._ledger.find(request)
+        except NameTaken as taken:
+            return replace(check, diagnostics=(*check.diagnostics, name_taken(taken, check)))
         except (LedgerError, KeyError):  # KeyError: it reads a release that an earlier line has yet to make
             return check
         return replace(check, replay=found is not None)

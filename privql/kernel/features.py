@@ -102,7 +102,10 @@ class Bits:
 
 @frozen
 class Splice:
-    """All texts that are not NULL, one after the other in this order and, where it leaves a choice, in their own."""
+    """All texts that are not NULL, one after the other in this order and, where it leaves a choice, in their own.
+
+    NULL where the whole is longer than any text that `||` makes.
+    """
 
     value: Scalar
     separator: str

@@ -4,7 +4,7 @@
 it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
 """
 
-from privql.ledger.errors import LedgerError, OverBudget, StalePolicy, TooManyResumes
+from privql.ledger.errors import LedgerError, NameTaken, OverBudget, StalePolicy, TooManyResumes
 from privql.ledger.ledger import Ledger
 from privql.ledger.records import (
     BudgetRow,
@@ -29,6 +29,7 @@ __all__ = [
     "GrantRow",
     "Ledger",
     "LedgerError",
+    "NameTaken",
     "OverBudget",
     "Permit",
     "PolicyRecord",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from privql.kernel.cost import Cost, check_chargeable
 from privql.ledger.accounts import lines, pay, payers
-from privql.ledger.errors import LedgerError, TooManyResumes
+from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Replay, Request, StoredRelease
 from privql.ledger.schema import read, written
@@ -102,8 +102,16 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
 
 
 def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None:
-    """The release that `reserve` would replay, without asking for it."""
+    """The release that `reserve` would replay, without asking for it. NameTaken if it has to have another name."""
     query = asked(db, policy, request)
+    if request.name is not None:
+        taken = db.execute(
+            "SELECT charge, identity FROM release_name JOIN charge ON charge.id = charge"
+            " WHERE release_name.analyst = ? AND name = ?",
+            (fold(query.analyst), fold(request.name)),
+        ).fetchone()
+        if taken is not None and taken[1] != query.identity:
+            raise NameTaken(request.name, release_id(taken[0]))
     rows = db.execute(
         "SELECT id, analyst FROM charge WHERE identity = ? AND state = 'released' ORDER BY id", (query.identity,)
     )
@@ -239,7 +247,7 @@ def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) ->
     if taken is None:
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
     elif taken[0] != number:
-        raise LedgerError(f"you have another release named `{name}` ({release_id(taken[0])}): a release never changes")
+        raise NameTaken(name, release_id(taken[0]))
 
 
 def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:

@@ -17,6 +17,13 @@ class StalePolicy(LedgerError):
     """The query was checked against another version of the policy than the one in force."""
 
 
+class NameTaken(LedgerError):
+    """The analyst has another release of that name."""
+
+    def __init__(self, name: str, release: str) -> None:
+        super().__init__(f"you have another release named `{name}` ({release}): a release never changes")
+
+
 class TooManyResumes(LedgerError):
     """A charge was reserved, resumed as often as allowed, and still has no answer."""
 

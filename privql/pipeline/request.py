@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
+from privql.diagnostics import Diagnostic, refuse
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.kernel.cost import Cost
-from privql.ledger import Request
+from privql.ledger import NameTaken, Request
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
@@ -37,6 +38,12 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         name=check.name,
         budget=check.env.settings.budget,
     )
+
+
+def name_taken(taken: NameTaken, check: StatementCheck) -> Diagnostic:
+    """A release's name stays with it, and whoever asks for another learns so before anything is spent."""
+    error = refuse("PQL0208", str(taken), check.span, help="give the release another name")
+    return error.in_source(check.source).diagnostics[0]
 
 
 def canonical(check: StatementCheck) -> str:

@@ -18,12 +18,12 @@ from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.scalars import INT, ValueType
-from privql.ledger import Ledger, LedgerError, OverBudget, Replay, StoredRelease
+from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.request import canonical, inputs, leaves, request_for, roots
+from privql.pipeline.request import canonical, inputs, leaves, name_taken, request_for, roots
 from privql.pipeline.steps import Program, derived
 from privql.plan.program import Plan
 from privql.release import release
@@ -54,6 +54,8 @@ def run(check: StatementCheck, desk: Desk) -> Release:
         return _paid(check, desk)
     except OverBudget as over:
         raise over_budget(over, check.span).in_source(check.source) from None
+    except NameTaken as taken:
+        raise PrivQLError([name_taken(taken, check)]) from None
     except LedgerError as problem:
         raise refuse("PQL0510", str(problem), check.span).in_source(check.source) from None
     except EngineError as problem:

@@ -28,6 +28,7 @@ from privql.kernel.features import (
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.stable import Stable
+from privql.plan import held
 from privql.plan.bounds import steps_of
 from privql.plan.declared import applied
 from privql.plan.moments import moment
@@ -60,6 +61,7 @@ def gathered(
         values.append((one.id, value_of(one, features)))
     known = dict(listed)
     members = tuple(known[id] for id, _ in own) if own and known.keys() >= {id for id, _ in own} else None
+    below = held.of_groups(below, features.values())
     stable = rules.gather(below, tuple(own), tuple(features.items()), members)
     return rules.compute(stable, tuple(values))
 

@@ -18,6 +18,7 @@ from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
 from privql.plan.totals import of_units
+from privql.plan.weight import weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def lower(
         needed |= _reads(contribution)
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
+    weighed(stable.term, made.meetings.met, block.span)
     # as many rows as there would be, had each table been cut to its declared rows at once
     stated = stable.rows if stable.rows == 1 else declared()[1].rows
     rows = [limit for limit in (limits.rows, stated) if limit is not None]

@@ -21,7 +21,7 @@ class Meetings:
 
     def __init__(self, block: Block, declared: Callable[[], Meetings] | None) -> None:
         self._span, self._unit, self._declared = block.span, block.unit.name, declared
-        self._met = 1  # public rows that one private row can meet
+        self.met = 1  # public rows that one private row can meet
         self._sides: list[tuple[int | None, int | None]] = []  # a unit's rows on either side
 
     def of_private(self, left: Stable, right: Stable, on: Pairs) -> tuple[Stable, Stable]:
@@ -35,20 +35,20 @@ class Meetings:
 
     def with_public(self, below: Stable, by: int) -> Stable:
         """Public rows take part as they are; where they are many, as few of the unit's as are declared."""
-        self._met *= by
-        self._bounded(self._met, MOST_MET)
+        self.met *= by
+        self._bounded(self.met, MOST_MET)
         at = len(self._sides)
         self._sides.append((below.rows, by))
         if self._declared is None or by == 1:
             return below
         declared = self._declared()
-        if declared._met <= UNDECLARED and (below.rows or 0) * by <= MOST_MADE:
+        if declared.met <= UNDECLARED and (below.rows or 0) * by <= MOST_MADE:
             return below
         return cut(below, self._few(*declared._sides[at])[0])
 
     def tried(self, by: int) -> None:
         """So many public rows are looked at for each private row, and none of them stays."""
-        self._bounded(self._met * by, MOST_MADE)
+        self._bounded(self.met * by, MOST_MADE)
 
     def _bounded(self, met: int, most: int) -> None:
         if met > most:

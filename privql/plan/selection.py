@@ -135,16 +135,19 @@ def _unknown(key: GroupingKey) -> Exception:
     )
 
 
+_MOST = 10**12  # rows of one unit
+
+
 def most_of(node: ast.Expr, what: str, span: Span, env: Env) -> int:
-    """A number of rows or groups is no amount of budget: it has no upper limit."""
+    """A number of rows or groups is no amount of budget: it may be far larger."""
     if isinstance(node, ast.Number) and node.text.isdigit():
         number = Fraction(int(node.text))
     else:
         number = known(node, env.params, "AT MOST")
-    if number.denominator != 1 or number < 1:
+    if number.denominator != 1 or not 1 <= number <= _MOST:
         raise refuse(
             "PQL0308",
-            f"AT MOST needs a whole number of {what.lower()}",
+            f"AT MOST needs a whole number of {what.lower()}, from 1 to {_MOST}",
             span,
             help=f"write AT MOST 20 {what} PER UNIT",
         )

@@ -13,6 +13,7 @@ from privql.kernel.features import STEP_LIMIT, Feature, Frame, Neighbour, Nth, O
 from privql.kernel.features import WindowCall as KernelCall
 from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType
 from privql.kernel.stable import Stable
+from privql.plan import held
 from privql.plan.declared import applied
 from privql.plan.features import value_of
 
@@ -40,6 +41,7 @@ def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[
         value = _value(id, call, made)
         partition = tuple(p for p in call.partition if not (isinstance(p, Field) and p.name in units))
         order = tuple(Order(key.value, key.descending, key.nulls_first) for key in call.order)
+        below = held.of_windows(below, made.values())
         below = rules.window(below, partition, order, tuple(made.items()))
         below = rules.compute(below, (*((name, Field(name, types[name])) for name in before), (id, value)))
     return below

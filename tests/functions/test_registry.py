@@ -17,6 +17,7 @@ from privql.functions.scalar import (
     resolve_cast,
     signatures,
 )
+from privql.functions.scalar.text import GROWING, LONGEST
 from privql.kernel.scalars import (
     BOOL,
     DATE,
@@ -170,3 +171,11 @@ def test_terms_of_any_depth_are_evaluated() -> None:
         term = Apply("add", (term, Const(1, INT)), INT)
     assert evaluate_term(term, {"x": 5}) == 50_005
     assert evaluate_term(term, {"x": None}) is None
+
+
+def test_what_makes_longer_texts_is_known() -> None:
+    """How much of them one private row may make is bounded by how many it has."""
+    limited = {
+        each.op for each in all_functions() if f"more than {LONGEST}" in each.doc or f"above {LONGEST}" in each.doc
+    }
+    assert limited == GROWING

@@ -17,9 +17,9 @@ from privql.engines.interface import Source
 from privql.frozen import inside
 from privql.kernel.features import Tally
 from privql.kernel.sums import Sums
-from privql.kernel.terms import Join, Lookup, Mark, Public, Relation
+from privql.kernel.terms import Join, KeepRows, Lookup, Mark, Public, Relation
 from privql.pipeline.check import check_text
-from privql.plan import fanout
+from privql.plan import fanout, held
 from privql.policy.build import build_catalog
 
 DECLARED, UNITS, HOSTILE = 20, 500, 50_000
@@ -163,3 +163,74 @@ def test_many_public_rows_meet_as_few_of_a_unit_as_are_declared() -> None:
 
 def walked(term: object) -> list[object]:
     return [term, *(one for each in inside(term) for one in walked(each))]
+
+
+# ---- what is held of one unit at once
+
+TEXTS = "patients p CROSS JOIN generate_series(1, 100) AS g CROSS JOIN generate_series(1, 500) AS h"
+WIDE = "REPEAT(CAST(p.age AS TEXT), 9000)"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"(SELECT p.pid, STRING_AGG({WIDE}, ',') AS x FROM {TEXTS} GROUP BY p.pid) AS t WHERE LENGTH(x) > 5",
+        f"(SELECT p.pid, MODE({WIDE} || CAST(g AS TEXT)) AS x FROM {TEXTS} GROUP BY p.pid) AS t WHERE LENGTH(x) > 5",
+        f"(SELECT LAG({WIDE}) OVER (PARTITION BY p.pid ORDER BY g) AS x FROM {TEXTS}) AS t WHERE LENGTH(x) > 5",
+        f"{TEXTS} WHERE LENGTH({WIDE}) > 5",
+    ],
+)
+def test_wide_texts_of_many_rows_made_of_one_are_refused(made: str) -> None:
+    found = checked(f"SELECT COUNT(*) FROM {made}")
+    assert isinstance(found, Diagnostic) and found.code == "PQL0407" and "texts" in found.message, found
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [
+        ("SELECT pid, MEDIAN(minutes) OVER (PARTITION BY pid ORDER BY vid) AS x FROM visits", held.FRAMED),
+        (
+            "SELECT pid, MODE(minutes) OVER (PARTITION BY pid ORDER BY vid ROWS 9 PRECEDING) AS x FROM visits",
+            held.FRAMED,
+        ),
+        ("SELECT pid, MEDIAN(minutes) AS x FROM visits GROUP BY pid", held.VALUES),
+        ("SELECT pid, MEDIAN(minutes) OVER (PARTITION BY pid) AS x FROM visits", held.VALUES),
+        ("SELECT pid, LENGTH(MODE(CAST(minutes AS TEXT))) AS x FROM visits GROUP BY pid", held.TEXTS),
+        ("SELECT pid, LENGTH(STRING_AGG('x', ',' ORDER BY vid)) AS x FROM visits GROUP BY pid", held.TEXTS),
+    ],
+)
+def test_what_is_held_of_a_unit_is_bounded(asked: str, most: int, engines: tuple[DuckDBEngine, DuckDBEngine]) -> None:
+    term = checked(f"SELECT COUNT(*) FROM ({asked}) AS t WHERE x > 5 AT MOST 3 ROWS PER UNIT")
+    assert isinstance(term, Sums)
+    assert most in [kept.limit for kept in keeping(term)]
+    for one in engines:
+        one.run(term, b"salt")
+
+
+def test_sums_over_frames_hold_nothing() -> None:
+    query = "SELECT COUNT(*) FROM (SELECT SUM(minutes) OVER (PARTITION BY pid ORDER BY vid) AS x FROM visits) AS t"
+    term = checked(f"{query} WHERE x > 5 AT MOST 3 ROWS PER UNIT")
+    assert isinstance(term, Sums) and keeping(term) == []  # a unit's total is clamped
+
+
+def keeping(term: object) -> list[KeepRows]:
+    found = [term] if isinstance(term, KeepRows) else []
+    return found + [one for each in inside(term) for one in keeping(each)]
+
+
+def test_a_query_that_writes_itself_out_is_refused_before_it_is_priced() -> None:
+    each = (
+        ", LATERAL (SELECT v.vid AS m FROM visits v WHERE v.pid = p.pid AND v.vid >= x{}.m ORDER BY v.vid LIMIT 1) x{}"
+    )
+    first = "SELECT COUNT(*) FROM patients p, LATERAL (SELECT 0 AS m) x0"
+    few = checked(first + "".join(each.format(at, at + 1) for at in range(3)))
+    start = time.perf_counter()
+    many = checked(first + "".join(each.format(at, at + 1) for at in range(12)))
+    assert isinstance(few, Sums) and isinstance(many, Diagnostic) and many.code == "PQL0104"
+    assert time.perf_counter() - start < 1
+
+
+def test_a_limit_beyond_all_numbers_is_refused_for_nothing() -> None:
+    for most in (10**12 + 1, 2**63, 10**30):
+        found = checked(f"SELECT COUNT(*) FROM visits AT MOST {most} ROWS PER UNIT")
+        assert isinstance(found, Diagnostic) and found.code == "PQL0308", found

@@ -130,6 +130,19 @@ def test_releases_are_kept_read_and_built_upon(session: Session) -> None:
     assert refused(session, "CREATE RELEASE adults AS SELECT 1") == ["PQL0208"]
 
 
+def test_a_name_that_is_taken_is_told_before_anything_is_spent(session: Session) -> None:
+    taken = "CREATE RELEASE by_sex AS SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex SPEND EPSILON 0.2"
+    session.run(taken)
+    assert session.check(taken).ok  # the same release
+    left = session.budget()
+    text = f"SELECT COUNT(*) FROM patients SPEND EPSILON 0.1; {taken.replace('0.2', '0.3')}"
+    checked = session.check_text(text)
+    assert [found.code for one in checked.statements for found in one.diagnostics] == ["PQL0208"]
+    with pytest.raises(PrivQLError, match="another release named `by_sex`"):
+        session.run_text(text)
+    assert str(session.budget()) == str(left)
+
+
 def test_what_a_failed_statement_would_define_is_poisoned_and_its_dependants_are_silent(session: Session) -> None:
     text = """
       CREATE RELEASE a AS SELECT SUM(income) AS x FROM patients SPEND EPSILON 0.1;

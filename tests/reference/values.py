@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import reduce
 
 from privql.functions.scalar import evaluate_term
+from privql.functions.scalar.text import LONGEST
 from privql.kernel.features import (
     STEP_LIMIT,
     Bits,
@@ -76,7 +77,8 @@ def gathered(feature: Feature, given: list[Row]) -> Value:
         case Splice(value=value, separator=separator, order=order):
             texts = in_order(chosen, (*order, Order(value)), lambda row: 0)
             joined = [str(evaluate_term(value, row)) for row in texts if evaluate_term(value, row) is not None]
-            return separator.join(joined) if joined else None
+            text = separator.join(joined)
+            return text if joined and len(text) <= LONGEST else None
         case Moment(factors=factors):
             products = []
             for row in chosen:

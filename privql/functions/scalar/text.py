@@ -24,7 +24,11 @@ from privql.functions.scalar.declare import (
 )
 from privql.kernel.scalars import INT, TEXT, ValueType
 
-LONGEST = 2**20  # code points that || and REPLACE may make
+LONGEST = 2**14  # code points that || and REPLACE may make: one row must not fill the memory
+GROWING = frozenset(
+    ("concat", "replace", "join", "join_with", "repeat", "lpad", "rpad", "overlay", "format", "regexp_replace")
+)
+"""The functions that may make a longer text than they are given: up to LONGEST."""
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")

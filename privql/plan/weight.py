@@ -1,0 +1,45 @@
+"""What a plan may weigh, however few words wrote it: too much is refused before it is priced, whatever the rows are."""
+
+from __future__ import annotations
+
+from privql.diagnostics import Span, refuse
+from privql.frozen import inside
+from privql.functions.scalar.text import GROWING, LONGEST
+from privql.kernel.scalars import Apply
+from privql.kernel.terms import Relation
+
+PARTS = 12_000  # of the statement that the engine is given
+CHARACTERS = 200_000_000  # that texts made of one private row may have, where it meets many public ones
+
+
+def weighed(term: Relation, met: int, span: Span) -> None:
+    """`met`: how many public rows one private row may meet."""
+    parts, growing = _weight(term, {})
+    if parts > PARTS:
+        raise refuse(
+            "PQL0104",
+            "the query is too large",
+            span,
+            why=f"what it computes of rows, and again for each of these, would be {parts} steps; {PARTS} may be",
+            help="nest fewer LATERAL and correlated queries in each other",
+        )
+    if met > 1 and met * growing * LONGEST > CHARACTERS:
+        raise refuse(
+            "PQL0407",
+            f"{growing} texts could be made for each of {met} rows that one private row becomes",
+            span,
+            why="the time and memory that this takes would show that row",
+            help="join public rows on more columns, or make the texts of the private table's columns before the join",
+        )
+
+
+def _weight(record: object, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Records in it, and texts that may be longer than those of which they are made, as often as they are written out.
+    One that is in several places is looked at once."""
+    found = known.get(id(record))
+    if found is None:
+        below = [_weight(each, known) for each in inside(record)]
+        grows = isinstance(record, Apply) and record.op in GROWING
+        found = 1 + sum(parts for parts, _ in below), grows + sum(texts for _, texts in below)
+        known[id(record)] = found
+    return found
