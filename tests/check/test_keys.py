@@ -156,6 +156,18 @@ def test_private_rows_are_in_no_order(session: Session, tail: str) -> None:
     assert [found.code for found in check.diagnostics] == ["PQL0407"]
 
 
+ROWS = ["SELECT minutes FROM visits", "SELECT minutes FROM visits UNION ALL SELECT minutes FROM visits"]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("tail", ["LIMIT 2 PER UNIT OFFSET 1", "LIMIT 0 PER UNIT"])
+def test_of_each_unit_only_the_first_rows_can_be_asked(session: Session, rows: str, tail: str) -> None:
+    asked = f"SELECT COUNT(*) FROM ({rows} LIMIT 2 PER UNIT) AS t SPEND EPSILON 1"
+    assert session.check(asked).ok
+    check = session.check(asked.replace("LIMIT 2 PER UNIT", tail))
+    assert [found.code for found in check.diagnostics] == ["PQL0408"]
+
+
 def test_every_group_is_answered_and_no_other(session: Session) -> None:
     """Nobody is X or lives in Q; everybody of region N is there, to within what the noise allows."""
     text = "SELECT sex, region, COUNT(*) AS n FROM patients GROUP BY sex, region ORDER BY sex, region SPEND EPSILON 100"
