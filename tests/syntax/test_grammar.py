@@ -27,8 +27,8 @@ POSTGRESQL_RESERVES = frozenset(
         "DISTINCT", "ELSE", "END", "EXCEPT", "FALSE", "FETCH", "FOR", "FROM", "FULL", "GRANT", "GROUP",
         "HAVING", "ILIKE", "IN", "INNER", "INTERSECT", "IS", "ISNULL", "JOIN", "LATERAL", "LEADING", "LEFT",
         "LIKE", "LIMIT", "NATURAL", "NOT", "NOTNULL", "NULL", "OFFSET", "ON", "ONLY", "OR", "ORDER", "OUTER",
-        "PLACING", "REFERENCES", "RIGHT", "SELECT", "SIMILAR", "SOME", "SYMMETRIC", "TABLE", "THEN", "TO", "TRAILING", "TRUE",
-        "UNION", "USING", "WHEN", "WHERE", "WINDOW", "WITH",
+        "PLACING", "REFERENCES", "RIGHT", "SELECT", "SIMILAR", "SOME", "SYMMETRIC", "TABLE", "THEN", "TO", "TRAILING",
+        "TRUE", "UNION", "USING", "WHEN", "WHERE", "WINDOW", "WITH",
     }
 )  # fmt: skip
 
