@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from privql.check.relations import CheckedQuery, Measured, Shared
+from privql.check.relations import Block, CheckedQuery, Measured, Shared
 from privql.check.typed import Context
 from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import Apply, Const, Field, fields
@@ -41,10 +42,15 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
     return CheckedQuery(
         _numbered(query.rel, numbers),
         query.columns,
-        tuple(replace(_numbered(query.blocks[old], numbers), index=new) for old, new in numbers.items()),
+        tuple(_block(_numbered(query.blocks[old], numbers), numbers) for old in numbers),
         tuple((name, _numbered(rel, numbers)) for name, rel in query.shared if name in named),
         tuple((name, _numbered(one, numbers)) for name, one in query.subqueries if name in named),
     )
+
+
+def _block(block: Block, numbers: Mapping[int, int]) -> Block:
+    finds = block.groups_of
+    return replace(block, index=numbers[block.index], groups_of=None if finds is None else numbers[finds])
 
 
 def _numbered(node: Any, numbers: dict[int, int]) -> Any:

@@ -85,3 +85,4 @@
 2|SELECT job, GROUPING(job), COUNT(*) FROM patients WHERE age > 9 GROUP BY ROLLUP (job)
 1|SELECT fee, COUNT(DISTINCT ward) FROM visits GROUP BY 1
 1|SELECT fee, COUNT(DISTINCT ward) FILTER (WHERE minutes > 2) FROM visits GROUP BY 1
+1|WITH w AS (SELECT COUNT(*) AS n FROM visits) SELECT t.fee, AVG(DISTINCT CLAMP(t.minutes, -2, 2)) FROM visits AS t GROUP BY 1
