@@ -10,11 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
+from privql.check.env import Env, Settings
 from privql.diagnostics import PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError, NameTaken, StoredRelease
-from privql.names import fold
 from privql.pipeline.check import check_statement, check_text
+from privql.pipeline.named import NamedReleases
 from privql.pipeline.parameters import bound, unused
 from privql.pipeline.places import Places
 from privql.pipeline.purse import BudgetReport, Purse
@@ -45,7 +45,7 @@ class Session:
         version: int,
     ) -> None:
         self._ledger, self._catalog, self._analyst, self._dummy = ledger, catalog, analyst, dummy
-        self._places = Places(catalog, base, frames, dummy, ledger)
+        self._places = Places(catalog, base, frames, dummy, ledger, self._named)
         self._version = version
         self._settings = Settings()
 
@@ -122,7 +122,7 @@ class Session:
         tables = self._catalog.tables
         columns = [column.name for table in tables for column in table.columns if not column.hidden]
         views = [view.name for view in self._catalog.views]
-        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._releases(), *columns]))
+        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._named().names, *columns]))
 
     @property
     def catalog(self) -> Catalog:
@@ -148,7 +148,7 @@ class Session:
         return Env(
             self._catalog,
             dict(params),
-            _Releases(self._ledger, self._analyst, self._releases()),
+            self._named(),
             self._settings,
             self._places,
             {unit: epsilon for unit, epsilon in defaults.items() if epsilon is not None},
@@ -196,11 +196,10 @@ class Session:
             return run(check, self._desk())
         if isinstance(check.statement, ast.SetOption):
             self._settings = check.settings
-        return told(check, self._catalog, self.budget(), self._releases())
+        return told(check, self._catalog, self.budget(), self._named().names)
 
-    def _releases(self) -> dict[str, str]:
-        """Named releases of this analyst: folded name to name."""
-        return {fold(name): name for name in self._ledger.release_names(self._analyst)}
+    def _named(self) -> NamedReleases:
+        return NamedReleases(self._ledger, self._analyst)
 
     def _desk(self) -> Desk:
         from privql.pipeline.run import Desk
@@ -208,33 +207,7 @@ class Session:
         return Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy)
 
     def _stored(self, name: str) -> StoredRelease:
-        return _Releases(self._ledger, self._analyst, self._releases()).stored(fold(name))
-
-
-class _Releases(Mapping[str, ReleaseSchema]):
-    """The analyst's named releases, read from the ledger when a query names one."""
-
-    def __init__(self, ledger: Ledger, analyst: str, names: Mapping[str, str]) -> None:
-        self._ledger, self._analyst, self._names = ledger, analyst, names
-
-    def stored(self, name: str) -> StoredRelease:
-        found = self._ledger.release_named(self._analyst, self._names[name])
-        if found is None:
-            raise KeyError(name)
-        return found
-
-    def __getitem__(self, name: str) -> ReleaseSchema:
-        from privql.finish.result import Release
-
-        release = Release.from_bytes(self.stored(name).answer)
-        columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
-        return ReleaseSchema(self._names[name], columns, release.table.alike)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+        return self._named().stored(name)
 
 
 def _accepted(check: StatementCheck) -> StatementCheck:

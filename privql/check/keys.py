@@ -129,12 +129,12 @@ def _stated(value: Typed, stated: object, place: Place) -> Typed:
 
 
 def _stated_by(value: Typed, query: ast.Query, place: Place) -> Typed:
-    """`KEYS (SELECT …)`: the groups that a query over public tables lists."""
+    """`KEYS (SELECT …)`: the groups that a query over public tables lists, or over answers that are there already."""
     from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
 
     env = place.context.env
     try:
-        alone = Context(Env(env.catalog, public=env.public))
+        alone = Context(Env(env.catalog, public=env.public, releases=env.releases))
         alone.payers.append([])
         _, columns = checked(query, alone, Scope())
         listed = env.public.query(query) if env.public is not None and not alone.blocks else None
@@ -143,10 +143,11 @@ def _stated_by(value: Typed, query: ast.Query, place: Place) -> Typed:
     if listed is None or len(columns) != 1:
         raise refuse(
             "PQL0308",
-            "KEYS (SELECT …) takes one column of public tables",
+            "KEYS (SELECT …) takes one column of public tables or releases",
             query.span,
-            why="the groups must be known before any private row is read",
-            help="select one column of a public table that can be read here, or list the keys: KEYS ('a', 'b')",
+            why="the groups must be known before any private row is read, or an earlier line of the text has run",
+            help="select one column of a public table that can be read here or of a release that is there already, or "
+            "list the keys: KEYS ('a', 'b')",
         )
     if not converts(columns[0].type, value.type):
         raise refuse(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privql.check.env import Env
 from privql.check.query import checked
+from privql.check.relations import ReleasedScan
 from privql.check.typed import Context
 from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
 from privql.engines.interface import Engine, EngineError
@@ -16,6 +17,7 @@ from privql.finish.table import Table
 from privql.kernel.scalars import Value
 from privql.ledger import Ledger
 from privql.pipeline.apply import fingerprint, put_policy
+from privql.pipeline.named import NamedReleases
 from privql.pipeline.policies import bindings, read_policy
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column
@@ -42,8 +44,16 @@ def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -
 class Places:
     """What a session reads, each opened when it is first needed."""
 
-    def __init__(self, catalog: Catalog, base: Path, frames: Mapping[str, object], dummy: bool, ledger: Ledger) -> None:
-        self._catalog, self._dummy, self._ledger = catalog, dummy, ledger
+    def __init__(
+        self,
+        catalog: Catalog,
+        base: Path,
+        frames: Mapping[str, object],
+        dummy: bool,
+        ledger: Ledger,
+        named: Callable[[], NamedReleases],
+    ) -> None:
+        self._catalog, self._dummy, self._ledger, self._named = catalog, dummy, ledger, named
         self._bound = bindings(catalog, base, frames)
         self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
         self._columns: dict[tuple[str, str], tuple[str | None, tuple[Value, ...] | None]] = {}
@@ -105,12 +115,17 @@ class Places:
         return values
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None:
-        """The values of a query over public tables, as a column's IN (SELECT …) has it."""
+        """The values of a query over public tables and answers that are there, as KEYS (SELECT …) has it."""
+        from privql.pipeline.request import leaves, roots
+
+        named = self._named()
         try:
-            made = checked(query, Context(Env(self._catalog)))
+            made = checked(query, Context(Env(self._catalog, releases=named)))
+            at = leaves(roots(made))
             if made.blocks or len(made.columns) != 1:
                 return None
-            rows = self.post().run(made).rows
+            released = {leaf.release: named.answer(leaf.release).table for leaf in at if isinstance(leaf, ReleasedScan)}
+            rows = self.post().run(made, (), released).rows
         except (EngineError, PrivQLError):
             return None
         return tuple(dict.fromkeys(row[0] for row in rows if row[0] is not None))

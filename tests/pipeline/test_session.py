@@ -130,6 +130,22 @@ def test_releases_are_kept_read_and_built_upon(session: Session) -> None:
     assert refused(session, "CREATE RELEASE adults AS SELECT 1") == ["PQL0208"]
 
 
+def test_groups_are_those_of_a_release_that_is_there(session: Session) -> None:
+    """Its rows were handed out, so they are as known as a public table's; a promise of the same text is not."""
+    made = "CREATE RELEASE few AS SELECT sex AS g, COUNT(*) AS n FROM patients GROUP BY 1 KEYS ('F', 'Y') SPEND EPSILON 0.2"
+    use = (
+        "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex KEYS (SELECT g FROM few WHERE n > -1e6) SPEND EPSILON 0.2"
+    )
+    checked = session.check_text(f"{made}; {use}")
+    assert [d.code for d in checked.diagnostics] == ["PQL0308"] and left(session) == Fraction(3, 2)
+    assert "an earlier line" in checked.diagnostics[0].why
+    session.run(made)
+    assert session.check_text(f"{made}; {use}").ok
+    assert [row[0] for row in session.run(use).rows] == ["F", "Y"] and session.check(use).free == "replay"
+    assert refused(session, use.replace("SELECT g", "SELECT n")) == ["PQL0301"]
+    assert refused(session, use.replace("few", "nobody")) == ["PQL0201"]
+
+
 def test_a_name_that_is_taken_is_told_before_anything_is_spent(session: Session) -> None:
     taken = "CREATE RELEASE by_sex AS SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex SPEND EPSILON 0.2"
     session.run(taken)

@@ -1,0 +1,43 @@
+"""An analyst's named releases, read from the ledger when a query names one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from privql.check.env import ReleaseColumn, ReleaseSchema
+from privql.ledger import Ledger, StoredRelease
+from privql.names import fold
+
+if TYPE_CHECKING:
+    from privql.finish.result import Release
+
+
+class NamedReleases(Mapping[str, ReleaseSchema]):
+    """By folded name. Those that the ledger had when this was made: an answer that is kept never changes."""
+
+    def __init__(self, ledger: Ledger, analyst: str) -> None:
+        self._ledger, self._analyst = ledger, analyst
+        self.names = {fold(name): name for name in ledger.release_names(analyst)}
+
+    def stored(self, name: str) -> StoredRelease:
+        found = self._ledger.release_named(self._analyst, self.names[fold(name)])
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def answer(self, name: str) -> Release:
+        from privql.finish.result import Release
+
+        return Release.from_bytes(self.stored(name).answer)
+
+    def __getitem__(self, name: str) -> ReleaseSchema:
+        release = self.answer(name)
+        columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
+        return ReleaseSchema(self.names[name], columns, release.table.alike)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
