@@ -26,6 +26,7 @@ from privql.pipeline.tree import features_of
 from privql.pipeline.whether import only_whether
 from privql.plan.program import Measurement, Plan
 from privql.syntax import ast, unparse
+from privql.syntax.unparse_queries import privacy
 
 _SURE = Fraction(95, 100)
 _SHOWN = 3
@@ -164,8 +165,8 @@ def fewer_rows(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
     half = ast.Number(str(most // 2))
     clause = replace(query.privacy or ast.Privacy(span=check.span), rows=half)
     rows = "1 row" if most // 2 == 1 else f"{most // 2} rows"
-    groups = f"{unparse(clause.groups)} GROUPS AND " if clause.groups is not None else ""
-    what = f"`AT MOST {groups}{most // 2} ROWS PER UNIT`, if {rows} of each {block.unit.name} will do"
+    limits = ast.Privacy(rows=half, groups=clause.groups, per_unit=clause.per_unit, span=clause.span)
+    what = f"`{privacy(limits)}`, if {rows} of each {block.unit.name} will do"
     yield what, replace(query, privacy=clause)
 
 

@@ -15,7 +15,6 @@ from privql.syntax.expected import expected
 from privql.syntax.place import Place, place
 
 _GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
-_PLURAL = {"ROW": "ROWS", "GROUP": "GROUPS"}  # `AT MOST 1 ROW PER UNIT`
 _BEGINS = frozenset({"SELECT", "CREATE", "GRANT", "EXPLAIN"})  # statements, and nothing after a whole one
 _LONG = 10_000  # tokens of a statement that no person wrote, and for which no repair is tried
 # Words that are easily left out, and what they can only follow, if they could be names elsewhere.
@@ -81,8 +80,6 @@ def _misspelled(here: Place) -> Diagnostic | None:
         word = here.word_at(at)
         if word in _GLUED and here.reads(at, 1, _GLUED[word]):
             return _replace(here, at, f"{here.shown(at)} is two words", " ".join(_GLUED[word]))
-        if word in _PLURAL and here.reads(at, 1, [_PLURAL[word]]):
-            return _replace(here, at, f"unexpected {here.shown(at)}", _PLURAL[word])
         for near in _near(here, at):
             if here.reads(at, 1, [near]):
                 return _replace(here, at, f"unexpected {here.shown(at)}", near, f"did you mean `{near}`?")

@@ -34,8 +34,8 @@ def names(columns: tuple[str, ...]) -> str:
 def privacy(node: ast.Privacy) -> str:
     amount = unparse_expressions.amount
     said = []
-    most = [f"{amount(node.rows)} ROWS"] if node.rows else []
-    most += [f"{amount(node.groups)} GROUPS"] if node.groups else []
+    limits = [(amount(limit), what) for limit, what in ((node.rows, "ROW"), (node.groups, "GROUP")) if limit]
+    most = [f"{limit} {what}{'' if limit == '1' else 'S'}" for limit, what in limits]
     if most:
         said.append(f"AT MOST {' AND '.join(most)}{_per_unit(node.per_unit)}")
     if node.epsilon or node.delta:

@@ -141,7 +141,7 @@ def test_what_is_cheaper_keeps_the_limit_on_groups(session: Session) -> None:
     query = (
         "SELECT flag, SUM(quantity) AS q FROM lines GROUP BY flag AT MOST 2 GROUPS AND 8 ROWS PER UNIT SPEND EPSILON 1"
     )
-    assert any("`AT MOST 2 GROUPS AND 4 ROWS PER UNIT`" in hint.what for hint in hints(session, query)[1])
+    assert any("`AT MOST 4 ROWS AND 2 GROUPS PER UNIT`" in hint.what for hint in hints(session, query)[1])
 
 
 JOBS = "SELECT job, COUNT(*) FROM customers JOIN lines USING (id) GROUP BY job"

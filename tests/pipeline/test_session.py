@@ -132,7 +132,8 @@ def test_releases_are_kept_read_and_built_upon(session: Session) -> None:
 
 def test_groups_are_those_of_a_release_that_is_there(session: Session) -> None:
     """Its rows were handed out, so they are as known as a public table's; a promise of the same text is not."""
-    made = "CREATE RELEASE few AS SELECT sex AS g, COUNT(*) AS n FROM patients GROUP BY 1 KEYS ('F', 'Y') SPEND EPSILON 0.2"
+    few = "SELECT sex AS g, COUNT(*) AS n FROM patients GROUP BY 1 KEYS ('F', 'Y') SPEND EPSILON 0.2"
+    made = f"CREATE RELEASE few AS {few}"
     use = (
         "SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex KEYS (SELECT g FROM few WHERE n > -1e6) SPEND EPSILON 0.2"
     )
