@@ -69,7 +69,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
         order=keys,
     )
     key = (function, aggregate.argument, aggregate.others, where, aggregate.distinct, keys)
-    found = domain_within(function, tuple(a.domain for a in cast), collector.rows_per_unit)
+    found = domain_within(function, tuple(a.domain for a in cast), collector.rows_per_unit, aggregate.distinct)
     return Typed(collector.feature(key, aggregate, found), found, node.span)
 
 

@@ -88,8 +88,9 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         raise not_yet("GROUPING SETS in a query answered for each row", node.span, "group by the same keys")
     if around or number is not None:
         sets = (tuple(range(len(collector.keys))),)
-    if secret and (number is not None or tell_the_unit(collector)):
-        collector.gathered, collector.rows_per_unit = True, rows_per_unit(rel, context)
+    if secret:
+        collector.gathered = number is not None or tell_the_unit(collector)
+        collector.rows_per_unit = rows_per_unit(rel, context)
     listed = _listed_values(where)
     for at, key in enumerate(collector.keys):
         if key.value.term in listed:

@@ -181,18 +181,21 @@ def _possible(window: ast.Window, place: Place, secret: bool) -> None:
 
 
 def _rows_of(frame: ast.Frame | None, name: str, place: Place) -> int | None:
-    """How many rows a frame has at most, if that can be said."""
+    """How many rows of a unit a call is about at most, if that can be said: those of its frame, or all that it has."""
+    assert place.collector is not None
+    most = place.collector.rows_per_unit
     if frame is None or frame.unit != "ROWS" or name in WINDOWS:
-        return None
+        return most
     ends = []
     for edge in (frame.start, frame.end or ast.FrameEdge("CURRENT ROW", span=frame.span)):
         made = _edge(edge, place)
         if made.kind.startswith("UNBOUNDED"):
-            return None
+            return most
         size = made.size.value if isinstance(made.size, Const) else 0
         assert isinstance(size, int)
         ends.append(-size if made.kind == "PRECEDING" else size)
-    return max(0, ends[1] - ends[0] + 1)
+    rows = max(0, ends[1] - ends[0] + 1)
+    return rows if most is None else min(rows, most)
 
 
 def _edge(edge: ast.FrameEdge, place: Place) -> FrameBound:

@@ -45,17 +45,27 @@ class Domain:
             return not self.values
         return self.low is not None and self.high is not None and self.low > self.high
 
-    def members(self, limit: int) -> tuple[Value, ...] | None:
-        """Every non-NULL value in order, if there are at most `limit`; else None."""
+    @property
+    def size(self) -> int | None:
+        """How many values it has, NULL apart; None if they are not counted."""
         if self.values is not None:
-            return self.values if len(self.values) <= limit else None
+            return len(self.values)
         if self.empty:
-            return ()
+            return 0
         if self.low is None or self.high is None or self.grid is None:
             return None
-        first, last = math.ceil(self.low / self.grid), math.floor(self.high / self.grid)
-        if last - first + 1 > limit:
+        return math.floor(self.high / self.grid) - math.ceil(self.low / self.grid) + 1
+
+    def members(self, limit: int) -> tuple[Value, ...] | None:
+        """Every non-NULL value in order, if there are at most `limit`; else None."""
+        size = self.size
+        if size is None or size > limit:
             return None
+        if self.values is not None or not size:
+            return self.values or ()
+        assert self.low is not None and self.grid is not None
+        first = math.ceil(self.low / self.grid)
+        last = first + size - 1
         if self.grid.denominator == 1:
             return tuple(step * self.grid.numerator for step in range(first, last + 1))
         return tuple(step * self.grid for step in range(first, last + 1))

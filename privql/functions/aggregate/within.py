@@ -16,8 +16,10 @@ PAIRS = frozenset({"covar_pop", "covar_samp", "corr", "regr_slope", "regr_interc
 MOMENTS = SPREADS | PAIRS
 
 
-def domain_within(function: str, domains: tuple[Domain, ...], rows: int | None) -> Domain:
-    """`rows`: how many a unit has at most, by the owner's declaration."""
+def domain_within(function: str, domains: tuple[Domain, ...], rows: int | None, distinct: bool = False) -> Domain:
+    """`rows`: how many a unit has at most, by the owner's declaration; if they are `distinct`, no more than values."""
+    if distinct and len(domains) == 1 and (size := domains[0].size) is not None:
+        rows = size if rows is None else min(rows, size)
     match function:
         case "count" | "count_if":
             return interval(0, rows, False, Fraction(1))
