@@ -120,7 +120,15 @@ def _stated(value: Typed, stated: object, place: Place) -> Typed:
     assert isinstance(stated, tuple)
     members: list[Value] = []
     for expr in stated:
-        member = coerce(typed(expr, place), value.type)
+        given = typed(expr, place)
+        if not (given.text is not None or given.free or converts(given.type, value.type)):
+            raise refuse(
+                "PQL0301",
+                f"a key of {given.type} for groups of {value.type}",
+                expr.span,
+                help=f"write {value.type} constants",
+            )
+        member = coerce(given, value.type)
         if isinstance(member.term, Const) and member.term.type == value.type and not member.free:
             members.append(member.term.value)
         else:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import Label
+from privql.diagnostics import NOWHERE, refuse
 from privql.domains import Domain, number_text
 from privql.finish.accuracy import Cells, halves
 from privql.finish.recipe import Law
@@ -67,9 +68,14 @@ class Release:
         """For each measured column x, x_low and x_high: they enclose the exact number with this probability."""
         from privql.finish.frames import interval_frame
 
-        level = Fraction(str(confidence)) if isinstance(confidence, float) else Fraction(confidence)
+        try:
+            level = Fraction(str(confidence))
+        except (ValueError, ZeroDivisionError):
+            level = Fraction(0)
         if not 0 < level < 1:
-            raise ValueError("a confidence lies strictly between 0 and 1")
+            raise refuse(
+                "PQL0511", "a confidence lies strictly between 0 and 1", NOWHERE, help="write 0.95 for 95 percent"
+            )
         return interval_frame(self, level)
 
     # ---- for programs

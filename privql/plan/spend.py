@@ -74,9 +74,10 @@ def split(
         ]
         each = sum(spent, ZERO).times(Fraction(1, shares.blocks))
     else:
-        total = _total(clause, default, params)
+        said = None not in fixed and not shares.looking  # then nothing is left for a default to pay
+        total = _total(clause, None if said else default, params)
         if total is None:
-            if shares.looking or None in fixed:
+            if not said:
                 raise refuse(
                     "PQL0501",
                     "nothing says what this query may spend",

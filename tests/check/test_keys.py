@@ -104,6 +104,8 @@ def test_a_filter_leaves_fewer_groups(session: Session, key: str, where: str, ex
         ("UPPER(town) KEYS ('A')", ("A",)),
         ("sex KEYS ('F')", ("F",)),
         ("region KEYS (SELECT code FROM regions)", ("E", "N", "S", "W", "Z")),
+        ("cost KEYS (5, NULL)", (5, None)),
+        ("town KEYS (LEFT('abc', 1))", ("a",)),
         ("age KEYS (SELECT id FROM stations WHERE id < 3)", (1, 2)),
     ],
 )
@@ -120,6 +122,9 @@ def test_stated_keys(session: Session, keys: str, expected: tuple[Value, ...]) -
         ("age KEYS (SELECT code FROM regions)", "PQL0301"),
         ("age KEYS (SELECT nothing FROM regions)", "PQL0202"),
         ("age KEYS (age, 2)", "PQL0308"),
+        ("region KEYS ('N', 5)", "PQL0301"),
+        ("age KEYS (1.5)", "PQL0301"),
+        ("smoker KEYS (1)", "PQL0301"),
         ("age, age KEYS (2)", "PQL0308"),
         ("age KEYS (1), age KEYS (2)", "PQL0308"),
     ],

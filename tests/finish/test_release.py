@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privql.check.relations import Compute, Label, Measured, Sorted, SortKey
+from privql.diagnostics import PrivQLError
 from privql.domains import finite, whole
 from privql.finish.cells import finish_block
 from privql.finish.intervals import mean_interval
@@ -72,8 +73,8 @@ def test_only_measured_columns_have_an_interval() -> None:
 
 
 def test_a_confidence_lies_between_0_and_1() -> None:
-    for wrong in (0, 1, 1.5, -0.1):
-        with pytest.raises(ValueError, match="strictly between"):
+    for wrong in (0, 1, 1.5, -0.1, 90, "most", "1/0", math.nan, math.inf):
+        with pytest.raises(PrivQLError, match="strictly between"):
             released().interval(wrong)
 
 

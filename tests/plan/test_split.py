@@ -15,7 +15,7 @@ from privql.pipeline.report import StatementCheck
 from privql.plan.program import Measurement
 from privql.plan.spend import _fractions
 from privql.session import Session
-from tests.check.clinic import clinic
+from tests.check.clinic import POLICY, clinic
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,19 @@ def test_prices_are_linear_in_what_is_not_known_yet(
     symbols = {name: Fraction(str(value)) for name, value in values.items()}
     expected = check.epsilon.constant + sum(symbols[name] * factor for name, factor in check.epsilon.params)
     assert bound.epsilon.constant == expected
+
+
+def test_a_default_is_no_limit_where_every_aggregate_says_what_it_costs() -> None:
+    with clinic(POLICY.replace("EPSILON 1000", "EPSILON 1000 DEFAULT EPSILON 1 DELTA 1e-6")) as session:
+        assert spent(session, "SELECT COUNT(* SPEND 2) FROM patients") == ["2"]
+        assert spent(session, "SELECT COUNT(* SPEND 0.7), COUNT(age SPEND 0.6) FROM patients") == ["7/10", "3/5"]
+        (epsilon,) = spent(session, "SELECT COUNT(* WITHIN 1) FROM patients")
+        assert Fraction(epsilon) > 1
+        for left in (
+            "SELECT COUNT(* SPEND 2), COUNT(age) FROM patients",
+            "SELECT COUNT(* SPEND 2) FROM patients SPEND 1",
+        ):
+            assert [found.code for found in session.check(left).diagnostics] == ["PQL0507"]
 
 
 AGGREGATES = ["COUNT(*)", "COUNT(age)", "SUM(age)", "SUM(cost)", "AVG(age)", "AVG(cost)", "SUM(weight)", "AVG(weight)",
