@@ -87,6 +87,7 @@ def using(
     tests: list[Scalar] = []
     merged: list[Attribute] = []
     extra: list[tuple[str, Scalar]] = []
+    sides = {name: [_side(side[1], name, node.span, context).domain for side in (left, right)] for name in names}
     null_extended(node.kind, left[1], right[1], context)
     for name in names:
         a, b = (_side(side[1], name, node.span, context) for side in (left, right))
@@ -98,6 +99,8 @@ def using(
         tests.append(apply("eq", [a, b], node.span).term)
         if node.kind == "FULL":
             either = apply("coalesce", [a, b], node.span)
+            if not any(domain.nullable for domain in sides[name]):  # each row is of one side at least
+                either = replace(either, domain=replace(either.domain, nullable=False))
             id = context.fresh()
             extra.append((id, either.term))
             merged.append(
@@ -111,6 +114,7 @@ def using(
                         one.unit if one.unit == other.unit else None,
                         visible=one.visible and other.visible,
                         span=node.span,
+                        locates=one.locates if one.locates == other.locates else None,
                     )
                 )
             )

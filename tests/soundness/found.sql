@@ -86,3 +86,5 @@
 1|SELECT fee, COUNT(DISTINCT ward) FROM visits GROUP BY 1
 1|SELECT fee, COUNT(DISTINCT ward) FILTER (WHERE minutes > 2) FROM visits GROUP BY 1
 1|WITH w AS (SELECT COUNT(*) AS n FROM visits) SELECT t.fee, AVG(DISTINCT CLAMP(t.minutes, -2, 2)) FROM visits AS t GROUP BY 1
+0|SELECT COUNT(*) FROM (SELECT vid, t2.minutes FROM tests AS t1 FULL JOIN visits AS t2 USING (vid) GROUP BY vid, t2.minutes) AS t
+0|SELECT COUNT(*) FROM (SELECT pid, age FROM patients NATURAL FULL JOIN visits GROUP BY pid, age) AS t
