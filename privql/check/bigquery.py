@@ -142,8 +142,7 @@ def _clause(node: ast.Query, select: ast.Select, options: dict[str, ast.Named], 
         if option is not None:
             if getattr(clause, field) is not None or (field == "epsilon" and clause.within is not None):
                 raise twice(option.name, option.span)
-            # There a δ must be written: it stays an option, to be left unspent where nothing needs it.
-            said: dict[str, Any] = {field: option if field == "delta" else option.value}
+            said: dict[str, Any] = {field: option.value}
             clause = replace(clause, **said)
     return clause
 

@@ -93,11 +93,7 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
         if clause is None or clause.delta is None:
             continue
         paid = [index for index in indices if index in looking and index not in out]
-        if not paid and not isinstance(clause.delta, ast.Named):
-            raise refuse(
-                "PQL0408", "SPEND DELTA cannot be used here", clause.span, help="leave it out: nothing here needs δ"
-            )
-        delta = _stated(clause.delta, env)
+        delta = _stated(clause.delta, env)  # where nothing needs it, none is spent
         out |= {index: delta / len(paid) for index in paid}
     for _, indices in clauses:
         rest = [looking[index] for index in indices if index in looking and index not in out]
@@ -111,15 +107,14 @@ def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[in
 
 
 def _stated(written: ast.Expr, env: Env) -> Fraction:
-    node = written.value if isinstance(written, ast.Named) else written
-    delta = known(node, env.params, "δ")
+    delta = known(written, env.params, "δ")
     problem = "δ must be below 1" if delta >= 1 else ""
     try:
         check_chargeable(delta)
     except ValueError as found:
         problem = str(found)
     if problem:
-        raise refuse("PQL0503", problem, node.span, help="write a number such as 1e-7")
+        raise refuse("PQL0503", problem, written.span, help="write a number such as 1e-7")
     return delta
 
 

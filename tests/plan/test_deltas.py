@@ -44,5 +44,9 @@ def test_the_innermost_delta_looks_for_groups(session: Session, text: str, delta
         f"SELECT ({TOWNS} SPEND EPSILON 1 DELTA 1e-8), (SELECT COUNT(*) FROM patients) SPEND EPSILON 2 DELTA 1e-7",
     ],
 )
-def test_a_delta_that_looks_for_nothing_is_refused(session: Session, text: str) -> None:
-    assert [found.code for found in session.check(text).diagnostics] == ["PQL0408"]
+def test_a_delta_that_looks_for_nothing_is_not_spent(session: Session, text: str) -> None:
+    check = session.check(text)
+    assert check.plan is not None, str(check)
+    assert check.plan.delta == sum(Fraction(one.delta) for one in check.plan.selections)
+    wrong = text.replace("1e-7", "1")
+    assert [found.code for found in session.check(wrong).diagnostics] == ["PQL0503"]
