@@ -153,6 +153,7 @@ class Session:
             self._places,
             {unit: epsilon for unit, epsilon in defaults.items() if epsilon is not None},
             {unit.name: purse.default_delta(unit.name) for unit in self._catalog.units},
+            {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
         )
 
     def _purse(self) -> Purse:

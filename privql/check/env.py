@@ -63,6 +63,7 @@ class Env:
     public: PublicValues | None = None
     default_epsilon: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, of the budget that would pay
     default_delta: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, for groups that nobody listed
+    closed: Mapping[str, str] = field(default_factory=dict)  # by unit that no budget is open for: to whom
     confidence: Fraction = Fraction(95, 100)
     group_limit: int = 1_000_000
     promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define

@@ -204,6 +204,8 @@ class Places:
                 f"the data of `{name}` is not what the policy declares",
                 NOWHERE,
                 why="a KEY has two rows or is NULL, a column is missing, or a stored value cannot be read",
-                help="the owner finds out which with `privql policy apply`; nothing was spent",
+                help="the owner finds out which with `privql policy apply`; nothing was spent"
+                if files is not None
+                else "correct the frame that is given for it, or the policy; nothing was spent",
             )
         self._held[name] = files

@@ -14,6 +14,7 @@ from privql.names import fold
 from privql.pipeline.price import BudgetCost, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
+from privql.plan.planning import no_budget
 
 
 @frozen
@@ -71,13 +72,7 @@ class Purse:
     def _unpayable(self, unit: str, epsilon: Fraction, total: Cost, check: StatementCheck) -> Diagnostic | None:
         state = self.paying(unit, Amount(total.epsilon), total.delta)
         if state is None:
-            return Diagnostic(
-                "PQL0505",
-                f"no budget for {unit} is open to `{self.analyst}`",
-                check.span,
-                why="this is the name you ask in",
-                help="ask in the name that was granted one, `--as NAME`, or ask the owner for `GRANT … TO …`",
-            )
+            return no_budget(unit, self.analyst, check.span).diagnostics[0]
         budget, left = state.budget, state.left.epsilon
         if budget.max_epsilon is not None and epsilon > budget.max_epsilon:
             return Diagnostic(

@@ -182,4 +182,6 @@ def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
         )
     if problem.kind == "unsupported":
         return refuse("PQL0602", str(problem), span, help="write it in another way; nothing was spent")
-    return refuse("PQL0602", str(problem), span, help="ask the owner where the data is; nothing was spent")
+    return refuse(
+        "PQL0602", str(problem), span, help="ask the owner where the data is, or give a frame of it; nothing was spent"
+    )

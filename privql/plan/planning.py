@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery
-from privql.diagnostics import Span, refuse
+from privql.diagnostics import PrivQLError, Span, refuse
 from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of
@@ -89,6 +89,12 @@ def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draf
 def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
+    if (
+        default is None
+        and first.unit.name in env.closed
+        and (clause is None or clause.epsilon is clause.within is None)
+    ):
+        raise no_budget(first.unit.name, env.closed[first.unit.name], first.span)
     looking = [draft for draft in drafts if looks(draft.block)]
     shares = Shares(sum(bool(draft.wanted) for draft in drafts), len(looking))
     covered = [one for draft in drafts for one in draft.wanted]
@@ -99,6 +105,16 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
     for draft in looking:
         delta = deltas[draft.block.index]
         draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta)
+
+
+def no_budget(unit: str, analyst: str, span: Span) -> PrivQLError:
+    return refuse(
+        "PQL0505",
+        f"no budget for {unit} is open to `{analyst}`",
+        span,
+        why="this is the name you ask in",
+        help="ask in the name that was granted one, `--as NAME`, or ask the owner for `GRANT … TO …`",
+    )
 
 
 def _limits(clauses: Clauses, env: Env) -> dict[int, Limits]:

@@ -198,7 +198,8 @@ def test_default_and_greatest_epsilon(session: Session) -> None:
 
 def test_grants_bound_each_analyst_and_the_budget_all_of_them() -> None:
     with clinic(SMALL, "mallory") as stranger:
-        assert refused(stranger, "SELECT COUNT(*) FROM patients SPEND EPSILON 0.1") == ["PQL0505"]
+        for spend in ("SPEND EPSILON 0.1", "WITHIN 5", "", "SPEND DELTA 1e-9", "AT MOST 1 ROW PER UNIT"):
+            assert refused(stranger, f"SELECT COUNT(*) FROM patients {spend}") == ["PQL0505"]
         assert list(stranger.run("SELECT COUNT(*) FROM regions").rows) == [(5,)]
         assert str(stranger.budget()) == "no budget is open to you: ask in the name that was granted one, `--as NAME`"
     with clinic(SMALL, "bob") as bob:
@@ -405,3 +406,16 @@ def test_amounts_with_parameters_are_written_for_people() -> None:
         (ZERO, "0"),
     ]:
         assert amount.text == text
+
+
+def test_a_frame_that_is_not_what_is_declared_is_corrected_by_who_gives_it() -> None:
+    ages, twice = FRAMES["patients"].drop(columns=["age"]), FRAMES["patients"].iloc[[0, 0]]
+    for frame, code in ((ages, "PQL0602"), (twice, "PQL0603")):
+        frames = {**FRAMES, "patients": frame}
+        with (
+            privql.connect(policy=SMALL, frames=frames, analyst="alice") as opened,
+            pytest.raises(PrivQLError) as caught,
+        ):
+            opened.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.1")
+        (found,) = caught.value.diagnostics
+        assert found.code == code and "frame" in found.help and "policy apply" not in found.help
