@@ -11,7 +11,7 @@ from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, PrivQLError, refuse
 from privql.kernel.scalars import Field
 from privql.names import fold
-from privql.syntax import ast
+from privql.syntax import ast, unparse
 
 
 def column(node: ast.Column, place: Place) -> Typed:
@@ -30,9 +30,30 @@ def _resolved(node: ast.Column, place: Place) -> Attribute:
     try:
         return place.scope.resolve(node.path, node.span)
     except PrivQLError as unknown:
+        made = place.not_yet.get(fold(node.path[0])) if len(node.path) == 1 else None
+        if made is not None and unknown.diagnostics[0].code == "PQL0202":
+            raise _of_the_output(node, made) from None
         if not any(found.fixes for found in unknown.diagnostics):
             _meant_as_text(node, place)
         raise
+
+
+def _of_the_output(node: ast.Column, made: ast.Expr) -> PrivQLError:
+    """WHERE age_group = 3, where the select list makes it."""
+    from privql.check.calls import aggregates_in, windows_in  # calls are made of names
+
+    name = node.path[0]
+    clause = "HAVING" if any(aggregates_in(made)) else "QUALIFY" if any(windows_in(made)) else None
+    whole = isinstance(made, ast.Column | ast.Call | ast.Case | ast.Cast)
+    written = unparse(made) if whole else f"({unparse(made)})"
+    return refuse(
+        "PQL0202",
+        f"no column named `{name}` in WHERE",
+        node.span,
+        why=f"WHERE sees the columns of FROM, and `{name}` is one of the output",
+        help=f"ask that in {clause}" if clause else f"repeat what it is, `{written}`",
+        fixes=() if clause else (Fix(node.span, written),),
+    )
 
 
 def _meant_as_text(node: ast.Column, place: Place) -> None:

@@ -63,7 +63,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     formed = frame is not None and by_form(node, tail, scope, grouped, frame)
     if frame is not None and formed:
         frame.inner = scope
-    test = condition(node.where, replace(place, clause="WHERE")) if node.where is not None else None
+    named = {fold(item.alias): item.expr for item in node.items if item.alias}
+    test = condition(node.where, replace(place, clause="WHERE", not_yet=named)) if node.where is not None else None
     row: Field | None = None  # the number of the row around that this query is answered for
     if frame is not None and by_number(formed, test, secret, grouped, frame, context):
         rel, row = beside_around(rel, frame, context)

@@ -162,6 +162,7 @@ class Place:
     clause: str = "an expression"
     aliases: Mapping[str, Typed] = field(default_factory=dict)  # select items by name, where a clause may use them
     alias_rule: Literal["first", "last"] = "last"  # whether a select item's name goes before a column's
+    not_yet: Mapping[str, ast.Expr] = field(default_factory=dict)  # select items by name, where none may be used
 
     def knowing(self, facts: Mapping[str, Domain]) -> Place:
         return replace(self, facts={**self.facts, **facts}) if facts else self

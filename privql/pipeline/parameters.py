@@ -13,6 +13,10 @@ from privql.syntax import ast
 
 def named_in(statement: ast.Statement, amounts: bool = True) -> tuple[str, ...]:
     """Every parameter that a statement names, in the order of the text; without `amounts`, of expressions only."""
+    return tuple(dict.fromkeys(param.name for param in _parameters(statement, amounts)))
+
+
+def _parameters(statement: ast.Statement, amounts: bool = True) -> list[ast.Param]:
     found: list[ast.Param] = []
     todo: list[object] = [statement]
     while todo:
@@ -21,20 +25,21 @@ def named_in(statement: ast.Statement, amounts: bool = True) -> tuple[str, ...]:
             found.append(node)
         elif amounts or not isinstance(node, ast.Privacy):
             todo.extend(inside(node))
-    return tuple(dict.fromkeys(param.name for param in sorted(found, key=lambda param: param.span)))
+    return sorted(found, key=lambda param: param.span)
 
 
 def bound(check: StatementCheck) -> None:
     """A statement runs with all of its parameters bound."""
-    missing = next((name for name in check.params if name not in check.env.params), None)
-    if missing is not None:
-        raise refuse(
-            "PQL0304",
-            f"parameter `${missing}` has no value",
-            check.span,
-            why="a query runs with all of its parameters bound",
-            help=f"bind it: `--param {missing}=…`, or `params={{'{missing}': …}}`",
-        ).in_source(check.source)
+    assert check.statement is not None
+    for param in _parameters(check.statement):
+        if param.name not in check.env.params:
+            raise refuse(
+                "PQL0304",
+                f"parameter `${param.name}` has no value",
+                param.span,
+                why="a query runs with all of its parameters bound",
+                help=f"bind it: `--param {param.name}=…`, or `params={{'{param.name}': …}}`",
+            ).in_source(check.source)
 
 
 def unused(given: Mapping[str, object], checks: Sequence[StatementCheck]) -> list[Diagnostic]:

@@ -115,3 +115,20 @@ LITERALS = [
 @pytest.mark.parametrize(("query", "rows"), LITERALS)
 def test_a_literal_takes_its_partners_type(query: str, rows: list[tuple[object, ...]], session: Session) -> None:
     assert list(session.run(query).rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("query", "help"),
+    [
+        ("SELECT staff * 2 AS twice FROM stations WHERE twice > 3", "repeat what it is, `(staff * 2)`"),
+        ("SELECT ABS(height) AS height_m FROM stations WHERE Height_M > 3", "repeat what it is, `ABS(height)`"),
+        ("SELECT code, COUNT(*) AS n FROM stations WHERE n > 3 GROUP BY code", "ask that in HAVING"),
+        ("SELECT RANK() OVER (ORDER BY id) AS r FROM stations WHERE r = 1", "ask that in QUALIFY"),
+    ],
+)
+def test_where_does_not_see_what_is_selected(query: str, help: str, session: Session) -> None:
+    (found,) = session.check(query).diagnostics
+    assert found.code == "PQL0202" and found.help == help and "one of the output" in found.why
+    for fix in found.fixes:
+        assert session.check(query[: fix.span.start] + fix.text + query[fix.span.end :]).ok
+    assert bool(found.fixes) == help.startswith("repeat")

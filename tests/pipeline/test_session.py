@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import privql
-from privql.diagnostics import PrivQLError
+from privql.diagnostics import PrivQLError, Span
 from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
@@ -83,6 +83,9 @@ def test_parameters_by_mapping_and_by_name(session: Session) -> None:
     assert session.run(text, least=30, e="0.5").rows == one.rows
     assert session.check(text, least=31, e=0.5).free is None
     assert refused(session, text, e=0.1) == ["PQL0304"] and refused(session, text) == ["PQL0304"]
+    with pytest.raises(PrivQLError) as caught:
+        session.run(text, least=1)
+    assert caught.value.diagnostics[0].span == Span(text.index("$e"), len(text))
     assert refused(session, text, least=[1], e=0.1) == ["PQL0304"]
     assert refused(session, text, least=1, e=-1) == ["PQL0503"]
     assert left(session) == 1
