@@ -32,7 +32,7 @@ class PrivateRows(Windows):
         select = ", ".join(f"{item} AS {name}" for item, (name, _) in zip(items, columns, strict=True))
         if shape == "distinct":
             return Rows(f"SELECT DISTINCT {select} {text}", tuple(columns))
-        apart = any(" OVER " in item for item in items)  # rows alike in all that they are ordered by may differ in these
+        apart = any(" OVER " in item for item in items)  # equal rows may differ in these
         first = not wanted and self.chance(0.2) and not (self.settled and apart)
         tail = self.first_rows(scope, unit) if first else ""
         return Rows(f"SELECT {select} {text}{tail}", tuple(columns))
