@@ -8,8 +8,8 @@ from privql.check.relations import Label
 from privql.diagnostics import refuse
 from privql.domains import Domain
 from privql.finish.result import Column, Release
-from privql.kernel.cost import amount_text
 from privql.kernel.scalars import TEXT
+from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast, unparse
@@ -30,7 +30,7 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
             lines = [
-                (b.budget.name, b.budget.unit, *map(amount_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon)))
+                (b.budget.name, b.budget.unit, *map(left_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon)))
                 for b in budget.budgets
             ]
             return _table(("budget", "unit", "epsilon", "spent", "left"), lines)

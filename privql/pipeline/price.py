@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from privql.frozen import frozen
@@ -43,13 +44,27 @@ class BudgetCost:
     left_after: Fraction | Amount | None
 
     def __str__(self) -> str:
-        after = f"{_text(self.left_after)} left" if self.left_after is not None else "no budget"
+        after = "no budget"
+        if self.left_after is not None:
+            left = self.left_after
+            after = f"{left.text if isinstance(left, Amount) else left_text(left)} left"
         fits = "" if self.fits else ", does not fit"
         return f"{self.cost} of {self.budget or 'no budget'} ({self.unit}), {after}{fits}"
 
     def to_json(self) -> dict[str, Any]:
         after = str(self.left_after) if self.left_after is not None else None
         return {"budget": self.budget, "unit": self.unit, **self.cost.to_json(), "fits": self.fits, "left_after": after}
+
+
+def left_text(amount: Fraction) -> str:
+    """For people: no more than is there, to a millionth or four digits where it takes many to be exact."""
+    exact = amount_text(amount)
+    if len(exact) <= (8 if "/" in exact else 16):
+        return exact
+    digits = 6
+    while abs(amount) * 10**digits < 1000:
+        digits += 1
+    return amount_text(Fraction(floor(amount * 10**digits), 10**digits))
 
 
 def _text(value: Fraction | Amount) -> str:

@@ -11,7 +11,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.ledger import BudgetState, Ledger
 from privql.names import fold
-from privql.pipeline.price import BudgetCost, price
+from privql.pipeline.price import BudgetCost, left_text, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.planning import no_budget
@@ -90,7 +90,7 @@ class Purse:
                 f"`{budget.name}` cannot pay for this",
                 check.span,
                 why=f"with what comes before it the groups that are looked for cost δ = {amount_text(total.delta)}, "
-                f"and δ = {amount_text(state.left.delta)} is left",
+                f"and δ = {left_text(state.left.delta)} is left",
                 help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or state the groups with KEYS",
             )
         before = "" if total.epsilon == epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"
@@ -98,7 +98,7 @@ class Purse:
             "PQL0502",
             f"`{budget.name}` cannot pay for this",
             check.span,
-            why=f"it costs ε = {amount_text(epsilon)}{before}, and ε = {amount_text(left)} is left",
+            why=f"it costs ε = {amount_text(epsilon)}{before}, and ε = {left_text(left)} is left",
             help="spend less, use answers released before (`SHOW RELEASES`), or ask the owner for more budget",
         )
 
@@ -110,7 +110,7 @@ class BudgetReport:
     budgets: tuple[BudgetState, ...]
 
     def line(self) -> str:
-        return "; ".join(f"{one.budget.name}: ε = {amount_text(one.left.epsilon)} left" for one in self.budgets)
+        return "; ".join(f"{one.budget.name}: ε = {left_text(one.left.epsilon)} left" for one in self.budgets)
 
     def __str__(self) -> str:
         if not self.budgets:
@@ -146,10 +146,10 @@ class BudgetReport:
 def _told(one: BudgetState) -> str:
     """What is left is left to this analyst: of a limit of their own, where a grant has one below the budget."""
     own = one.limit.epsilon < one.budget.epsilon
-    limit = f", of your limit {amount_text(one.limit.epsilon)} you spent {amount_text(one.own.epsilon)}" if own else ""
-    mine = "" if own else f", {amount_text(one.own.epsilon)} by you"
+    limit = f", of your limit {amount_text(one.limit.epsilon)} you spent {left_text(one.own.epsilon)}" if own else ""
+    mine = "" if own else f", {left_text(one.own.epsilon)} by you"
     return (
-        f"{one.budget.name} ({one.budget.unit}): ε = {amount_text(one.left.epsilon)} left to you{limit}; "
-        f"of {amount_text(one.budget.epsilon)} in all, {amount_text(one.spent.epsilon)} spent{mine}"
-        + (f"; δ = {amount_text(one.left.delta)} left of {amount_text(one.limit.delta)}" if one.budget.delta else "")
+        f"{one.budget.name} ({one.budget.unit}): ε = {left_text(one.left.epsilon)} left to you{limit}; "
+        f"of {amount_text(one.budget.epsilon)} in all, {left_text(one.spent.epsilon)} spent{mine}"
+        + (f"; δ = {left_text(one.left.delta)} left of {amount_text(one.limit.delta)}" if one.budget.delta else "")
     )

@@ -16,12 +16,13 @@ from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
 from privql.finish.result import Release
 from privql.finish.table import Table
-from privql.kernel.cost import Cost, amount_text
+from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
 from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
+from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import canonical, inputs, leaves, name_taken, request_for, roots
 from privql.pipeline.steps import Program, derived
@@ -153,9 +154,7 @@ def over_budget(over: OverBudget, span: Span) -> PrivQLError:
     }.get(over.reason, "")
     if not help:
         left, asked = over.left, over.asked
-        spend = (
-            f"δ = {amount_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {amount_text(left.epsilon)}"
-        )
+        spend = f"δ = {left_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {left_text(left.epsilon)}"
         help = f"spend at most {spend}, " if left.epsilon > 0 else "nothing is left: "
         help += "use answers released before (`SHOW RELEASES`), or ask the owner for more budget"
     return refuse(code, str(over), span, help=help)

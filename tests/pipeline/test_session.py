@@ -12,6 +12,7 @@ import pytest
 
 import privql
 from privql.diagnostics import PrivQLError, Span
+from privql.pipeline.price import left_text
 from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
@@ -293,6 +294,24 @@ def test_budget_report(session: Session) -> None:
     assert str(report).splitlines()[1] == (
         "research (patient): ε = 7/6 left to you, of your limit 1.5 you spent 1/3; of 2 in all, 1/3 spent"
     )
+
+
+def test_what_is_left_is_told_in_few_digits_and_never_more_than_there_is() -> None:
+    with clinic() as session:
+        for spend in ("1/3", "0.123456789012345678", "1/625", "7/1875"):
+            session.run(f"SELECT COUNT(*) FROM patients SPEND EPSILON {spend}")
+        exact = left(session)
+        (told,) = (Fraction(row[4]) for row in session.run("SHOW BUDGET").rows if row[0] == "research")
+        assert exact - Fraction(1, 10**6) < told < exact
+        assert "999.537" in str(session.budget()) and "/" not in str(session.budget())
+        assert str(exact) in [one["left"] for one in session.budget().to_json()["budgets"]]
+    for amount, text in (
+        (Fraction(7, 6), "7/6"),
+        (Fraction(1, 10**9), "0.000000001"),
+        (Fraction(10**7, 3), "3333333.333333"),
+    ):
+        assert left_text(amount) == text
+    assert left_text(Fraction(1, 3 * 10**12)) == "0.0000000000003333"
 
 
 def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
