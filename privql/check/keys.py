@@ -24,6 +24,8 @@ from privql.kernel.scalars import Const, Field, Scalar, Value
 from privql.names import fold
 from privql.syntax import ast, unparse
 
+AROUND = "the row around"  # of a correlated query, by its number
+
 
 def grouping_sets(node: ast.Select, collector: Collector) -> tuple[tuple[int, ...], ...]:
     """The keys of every grouping, and the sets that they form together."""
@@ -98,8 +100,9 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
 
 def tied_key(term: Scalar, span: Span, collector: Collector) -> Field:
     """A key that a correlated query has from its WHERE."""
-    domain = collector.context.domain_of(term, collector.input.facts)
-    at = _add_key(Typed(term, domain, span), "around", collector)
+    context = collector.context
+    name = context.attributes[term.name].name if isinstance(term, Field) else "what the row around asks for"
+    at = _add_key(Typed(term, context.domain_of(term, collector.input.facts), span), name or AROUND, collector)
     return Field(collector.keys[at].id, term.type)
 
 

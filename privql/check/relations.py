@@ -42,6 +42,7 @@ class Attribute:
     hidden: bool = False
     visible: bool = False
     span: Span = NOWHERE
+    alias: str = ""  # of the item of FROM that brings it, for messages
 
 
 Columns = tuple[Attribute, ...]

@@ -85,7 +85,8 @@ def _in_sight(
     context: Context,
     outer: Scope,
 ) -> Scope:
-    return Scope((InSight(alias, relabel(columns, node.columns, node.span, context)),), parent=outer)
+    named = relabel(columns, node.columns, node.span, context)
+    return Scope((InSight(alias, tuple(context.add(replace(c, alias=alias)) for c in named)),), parent=outer)
 
 
 # ---------------------------------------------------------------- names

@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from privql.check.conditions import conjuncts
 from privql.check.env import Env
+from privql.check.keys import AROUND
 from privql.check.named import private
 from privql.check.relations import (
     Aggregate,
@@ -120,7 +121,7 @@ class Tree:
             case Gathered(input=input, keys=keys, features=features):
                 yield from self._steps(input, depth)
                 by = " and ".join(words.term(value) for _, value in keys) or self._block.unit.name
-                yield Step(f"one row per {by}", self._counted(rel), "", depth)
+                yield Step(f"one row per {by.replace(AROUND, 'row around')}", self._counted(rel), "", depth)
                 for one in features:
                     yield Step(f"with {one.text}", "", self._within(one.id), depth + 1)
             case Windowed(input=input, calls=calls):

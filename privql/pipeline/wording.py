@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 
+from privql.check.keys import AROUND
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
@@ -22,7 +24,7 @@ from privql.check.relations import (
 from privql.domains import number_text, value_text
 from privql.frozen import inside
 from privql.functions.scalar import function
-from privql.kernel.scalars import Apply, Const, Field, Scalar
+from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
 
 _DEEP = 12  # of nested operations, those that are shown
 _LISTED = 6
@@ -49,20 +51,25 @@ class Words:
     def __init__(self, query: CheckedQuery, attributes: Mapping[str, Attribute]) -> None:
         self.attributes = attributes
         self._subqueries = dict(query.subqueries)
+        self._shared: set[str] = set()  # names of several columns of the expression that is being said
 
     def named(self, id: str) -> str:
         known = self.attributes.get(id)
         return known.name if known is not None else ""
 
     def name(self, id: str) -> str:
-        return self.named(id) or "a column"
+        """A column without one is the number of the row around a correlated query."""
+        return self.named(id) or AROUND
 
     def term(self, term: Scalar, around: int = 0, depth: int = 0) -> str:
         """`around`: how tightly binds what this stands in."""
+        if not depth:
+            names = Counter(map(self.named, fields(term)))
+            self._shared = {name for name, times in names.items() if times > 1}
         match term:
             case Field(name=name):
                 asked = self._subqueries.get(name)
-                return self.name(name) if asked is None else self._asked(asked, depth)
+                return self._column(name) if asked is None else self._asked(asked, depth)
             case Const(value=(int(months), int(days), int(microseconds))):
                 return f"INTERVAL '{_lasting(months, days, microseconds)}'"
             case Const(value=value, type=type):
@@ -77,6 +84,11 @@ class Words:
                 return f"({said})" if binds < around else said
             case _:
                 return self._called(term, around, depth + 1)
+
+    def _column(self, id: str) -> str:
+        """With its table's alias, where another column has its name."""
+        name = self.name(id)
+        return f"{self.attributes[id].alias}.{name}" if name in self._shared and self.attributes[id].alias else name
 
     def _called(self, term: Apply, around: int, depth: int) -> str:
         def words(arg: Scalar, around: int = 0) -> str:
@@ -137,7 +149,7 @@ class Words:
         args = ", ".join(map(self.term, call.call.args))
         over = []
         if call.partition:
-            over.append(f"PARTITION BY {', '.join(map(self._whose, call.partition))}")
+            over.append(f"PARTITION BY {', '.join(map(self.term, call.partition))}")
         if call.order:
             over.append(f"ORDER BY {self.order(call)}")
         if call.frame_unit is not None:
@@ -147,10 +159,6 @@ class Words:
 
     def order(self, call: WindowCall) -> str:
         return ", ".join(self.term(key.value) + (" DESC" if key.descending else "") for key in call.order)
-
-    def _whose(self, term: Scalar) -> str:
-        """A column without a name is the number of the row around a correlated query."""
-        return "the row around" if isinstance(term, Field) and not self.named(term.name) else self.term(term)
 
     def _edge(self, edge: FrameBound) -> str:
         return edge.kind if edge.size is None else f"{self.term(edge.size)} {edge.kind}"

@@ -234,3 +234,25 @@ def test_an_answer_that_is_there_needs_no_advice() -> None:
         assert [row[0] for row in opened.run(f"EXPLAIN {query}").rows] == opened.explain(
             f"EXPLAIN {query}"
         ).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT nation, (SELECT COUNT(*) FROM customers c WHERE c.nation = n.nation) FROM nations n", "by nation: "),
+        (
+            "SELECT nation, (SELECT COUNT(*) FROM customers c WHERE c.nation % 2 = n.nation) FROM nations n",
+            "by what the row around asks for: ",
+        ),
+        (
+            "SELECT AVG(k) FROM customers c, LATERAL (SELECT COUNT(*) AS k FROM lines l WHERE l.id = c.id AND"
+            " l.quantity > c.nation) AS t",
+            "one row per row around",
+        ),
+    ],
+)
+def test_what_depends_on_the_row_around_is_said_in_words_of_the_language(
+    query: str, said: str, session: Session
+) -> None:
+    told = session.explain(f"{query} SPEND EPSILON 1")
+    assert said in told and "a column" not in told and "by around" not in told
