@@ -38,6 +38,7 @@ from privql.check.sources import sources
 from privql.check.subqueries import of_nothing, outer_ids, tie, tie_groups, untied
 from privql.check.tail import Tail, ordered
 from privql.check.typed import Context, Place, Typed
+from privql.diagnostics import Diagnostic, Span
 from privql.domains import Domain, finite, grid_of
 from privql.kernel.scalars import BOOL, TEXT, Apply, Const, Field, Scalar
 from privql.names import fold
@@ -74,6 +75,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
             test, tied = untied(test, node, scope, secret, context)
         where = row_function(test, context).term if secret else test.term
         facts = known_from(test, place)
+        if secret:
+            _note_if_none_pass(facts, test.span, context)
         context.domains.update({id: d for id, d in facts.items() if id not in outer_ids(scope)})
     if secret:
         rel = arranged(rel, where, node, scope if row is None else in_sight(scope), context)
@@ -158,6 +161,25 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others, node.span) == Const(True, BOOL)
         context.correlations[-1].default = of_nothing(items[0].value.term, counts, others, node.span) if kept else None
     return made, columns
+
+
+def _note_if_none_pass(facts: Mapping[str, Domain], span: Span, context: Context) -> None:
+    """A misspelt value is paid for like any other, and its numbers look like an answer."""
+    for id, left in facts.items():
+        known = context.column_domain(id)
+        if left.empty and not left.nullable and not known.empty and id in context.attributes:
+            column = context.attributes[id]
+            context.notes.append(
+                Diagnostic(
+                    "PQL0409",
+                    "no row passes this condition",
+                    span,
+                    severity="note",
+                    why=f"`{column.name}` is in {known.describe(column.type)}",
+                    help="correct the condition: what is measured here is noise around 0",
+                )
+            )
+            return
 
 
 def _listed_values(condition: Scalar | None) -> dict[Scalar, Domain]:

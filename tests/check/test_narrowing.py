@@ -23,6 +23,7 @@ from privql.domains import Domain, finite, interval
 from privql.functions.scalar import calendar, evaluate_term, infer
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, decimal
 from privql.pipeline.check import check_text
+from privql.session import Session
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
 
@@ -432,3 +433,23 @@ def test_two_references_to_one_query_know_each_their_own() -> None:
     assert one.plan is not None, str(one)
     found = [plan.block.aggregates[0].domain.describe() for plan in one.plan.blocks]
     assert found == ["[1, 2]", "[6, 7]"]
+
+
+@pytest.mark.parametrize(
+    ("where", "noted"),
+    [
+        ("sex = 'female'", True),
+        ("sex = 'F' AND sex = 'M'", True),
+        ("age > 120 AND smoker", True),
+        ("sex = 'female' OR smoker", False),
+        ("sex = 'F'", False),
+        ("town = 'nowhere'", False),
+        ("sex IS NULL", False),
+        ("sex <> 'female'", False),
+    ],
+)
+def test_a_condition_that_no_row_can_pass_is_noted(session: Session, where: str, noted: bool) -> None:
+    check = session.check(f"SELECT COUNT(*) FROM patients WHERE {where} SPEND EPSILON 1")
+    assert check.ok and check.cost.epsilon == 1
+    assert [(d.code, d.severity) for d in check.diagnostics] == [("PQL0409", "note")] * noted
+    assert session.check("SELECT code FROM regions WHERE code = 'nowhere'").diagnostics == ()
