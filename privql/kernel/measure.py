@@ -102,7 +102,7 @@ def laplace(
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:
-        _grouping(key, input)
+        grouping(key, input)
     term = Sums(input.term, keys, contributions)
     grouped = term.groups > 1 or any(isinstance(key, Listed) for key in keys)  # one price, however many were found
     parts = []
@@ -116,7 +116,7 @@ def laplace(
     return Measured(term, input.unit, input.rows, tuple(parts), total, by=RULE)
 
 
-def _grouping(key: Key | Listed, input: Stable) -> None:
+def grouping(key: Key | Listed, input: Stable) -> None:
     if not key.members or len(set(key.members)) != len(key.members):
         raise Unproved("the groups must be listed, each once")
     match key:

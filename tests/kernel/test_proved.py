@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import privql
-from privql.kernel import bounds, measure, rules, selection
-from privql.kernel.features import Tally
+from privql.kernel import bounds, measure, ranks, rules, selection
+from privql.kernel.features import Steps, Tally
 from privql.kernel.proved import Proved, Unproved
 from privql.kernel.scalars import INT, Field
 from privql.kernel.terms import Unit
@@ -25,6 +25,7 @@ PROVED: tuple[Proved, ...] = (
     measure.laplace(ROWS, (), (Tally(),), (Fraction(1),)),
     selection.truncated_geometric(ROWS, (("v", V),), None, Fraction(1), Fraction(1, 1000)),
     bounds.noisy_minimum(ROWS, V, None, 2, 0, Fraction(1)),
+    ranks.by_rank(ROWS, (), Steps(V, Fraction(1), 0, 9), None, ranks.Rank(Fraction(1, 2)), Fraction(1)),
 )
 
 
@@ -44,5 +45,5 @@ def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
 def test_only_rules_have_what_a_rule_shows() -> None:
     room = Path(privql.__file__).parent
     having = {path for path in room.rglob("*.py") if re.search(r"\bRULE\b", path.read_text("utf-8"))}
-    rooms = ("bounds", "measure", "proved", "relating", "rules", "selection")
+    rooms = ("bounds", "measure", "proved", "ranks", "relating", "rules", "selection")
     assert having == {room / "kernel" / f"{name}.py" for name in rooms}
