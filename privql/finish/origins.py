@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 
 from privql.check.relations import (
     CheckedQuery,
+    Combined,
     Compute,
     Joined,
     Measured,
     Rel,
+    ReleasedScan,
     Shared,
     Sorted,
     Subquery,
@@ -34,10 +36,30 @@ class Origin:
     row: int | None = None
 
 
-def trace(query: CheckedQuery) -> tuple[Origin | None, ...]:
-    """For each output column where it was measured; None if it was computed, grouped by, or is not noisy."""
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A column of a named release, which knows its own error."""
+
+    release: str
+    column: str
+
+
+Origins = tuple[Origin | Earlier, ...]
+
+
+def traced(query: CheckedQuery) -> tuple[Origins, ...]:
+    """For each output column where all of its rows come from; nothing if any was computed, grouped by, or is exact."""
     way = _Way(query)
-    return tuple(way.origin(query.rel, column.id) for column in query.columns)
+    return tuple(way.origins(query.rel, column.id) for column in query.columns)
+
+
+def trace(query: CheckedQuery) -> tuple[Origin | None, ...]:
+    """For each output column where it was measured, if that is one place of this query."""
+    return tuple(alone(origins) for origins in traced(query))
+
+
+def alone(origins: Origins) -> Origin | None:
+    return origins[0] if len(origins) == 1 and isinstance(origins[0], Origin) else None
 
 
 def row_id(id: str) -> str:
@@ -62,34 +84,47 @@ class _Way:
         self.keys = [len(block.keys) for block in query.blocks]
         self.shared = dict(query.shared)
         self.subqueries = dict(query.subqueries)
+        self.known: dict[tuple[str, str], Origins] = {}  # of what is computed once, and may be read often
 
-    def origin(self, rel: Rel, id: str) -> Origin | None:
+    def origins(self, rel: Rel, id: str) -> Origins:
         match rel:
             case Measured(block=block, columns=columns):
                 place = _place(columns, id)
                 keys = self.keys[block]
-                return None if place is None or place < keys else Origin(block, place - keys, None if keys else 0)
+                return () if place is None or place < keys else (Origin(block, place - keys, None if keys else 0),)
+            case ReleasedScan(release=release, columns=scanned):
+                return tuple(Earlier(release, column) for known, column, _ in scanned if known == id)
             case Compute(input=below, columns=columns):
                 term = dict(columns).get(id)
-                return self._passed(below, term.name) if isinstance(term, Field) else None
+                return self._passed(below, term.name) if isinstance(term, Field) else ()
             case Shared(name=name, columns=renamed):
                 there = next((there for here, there, _ in renamed if here == id), None)
-                return None if there is None else self.origin(self.shared[name], there)
+                if there is None:
+                    return ()
+                if (name, there) not in self.known:
+                    self.known[name, there] = self.origins(self.shared[name], there)
+                return self.known[name, there]
             case Where(input=below) | Sorted(input=below) | Windowed(input=below):
-                return self.origin(below, id)
+                return self.origins(below, id)
             case Joined(left=left, right=right):
-                return self.origin(left, id) or self.origin(right, id)
+                return self.origins(left, id) or self.origins(right, id)
+            case Combined(op="UNION", all=True, left=left, right=right):
+                at = _place(rel.columns, id)
+                assert at is not None
+                one, other = self.origins(left, rel.left_columns[at]), self.origins(right, rel.right_columns[at])
+                found = tuple(dict.fromkeys((*one, *other))) if one and other else ()
+                return found * 2 if len(found) == 1 else found  # twice the same rows: no row tells its group any more
             case _:
-                return None
+                return ()
 
-    def _passed(self, below: Rel, name: str) -> Origin | None:
+    def _passed(self, below: Rel, name: str) -> Origins:
         """A column of the input, or a subquery whose one value was measured without groups."""
         match self.subqueries.get(name):
             case Subquery(kind="scalar", rel=rel, column=str(column)):
-                origin = self.origin(rel, column)
-                return origin if origin is not None and origin.row is not None else None
+                origin = alone(self.origins(rel, column))
+                return () if origin is None or origin.row is None else (origin,)
             case _:
-                return self.origin(below, name)
+                return self.origins(below, name)
 
 
 def _place(columns: Sequence[tuple[str, object]], id: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from privql.check.relations import CheckedQuery
 from privql.finish.accuracy import Cells
-from privql.finish.origins import Origin, row_id, trace
+from privql.finish.origins import Earlier, Origin, alone, row_id, trace, traced
 from privql.finish.recipe import Law, Recipe
 from privql.finish.result import Column, Release
 from privql.finish.table import Table
@@ -42,11 +42,14 @@ def present(
     release_id: str | None = None,
     certificate: Mapping[str, Any] | None = None,
     dummy: bool = False,
+    earlier: Mapping[str, Sequence[Column]] | None = None,
 ) -> Release:
-    """`answer` has the columns of `query` first, in order, and then those that were threaded."""
+    """`answer` has the columns of `query` first, in order, and then those that were threaded; `earlier`: those of the
+    named releases that it reads."""
     width = len(query.columns)
     columns = []
-    for column, origin in zip(query.columns, trace(query), strict=True):
+    for column, origins in zip(query.columns, traced(query), strict=True):
+        origin = alone(origins)
         law: Law | None = None
         cells: tuple[Cells | None, ...] = ()
         if origin is not None:
@@ -55,9 +58,27 @@ def present(
             if law.kind == "mean":
                 groups = _groups(answer, column.id, origin)
                 cells = tuple(_cells(measured[origin.block].cells, recipe.cell, group) for group in groups)
+        else:
+            law = _shared([_law(one, measured, earlier or {}) for one in origins])
         columns.append(Column(column.name, column.type, column.domain, column.label, law, cells))
     rows = tuple(row[:width] for row in answer.rows) if len(answer.columns) > width else answer.rows
     return Release(tuple(columns), rows, cost, release_id, certificate or {}, dummy)
+
+
+def _law(
+    origin: Origin | Earlier, measured: Sequence[MeasuredBlock], earlier: Mapping[str, Sequence[Column]]
+) -> Law | None:
+    match origin:
+        case Earlier(release=name, column=column):
+            return next(known.law for known in earlier[name] if known.name == column)
+        case Origin(block=block, aggregate=aggregate):
+            return measured[block].recipes[aggregate].law
+
+
+def _shared(laws: Sequence[Law | None]) -> Law | None:
+    """What is known of all rows of a column; the error of a mean is each row's own, and stands in its own answer."""
+    law = laws[0] if laws else None
+    return law if law is not None and law.kind == "sum" and all(other == law for other in laws) else None
 
 
 def _groups(answer: Table, id: str, origin: Origin) -> list[Value]:

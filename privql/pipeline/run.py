@@ -14,7 +14,7 @@ from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError, scans
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
-from privql.finish.result import Release
+from privql.finish.result import Column, Release
 from privql.finish.table import Table
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
@@ -66,7 +66,8 @@ def run(check: StatementCheck, desk: Desk) -> Release:
 def _free(check: StatementCheck, desk: Desk) -> Release:
     """Public and released rows only: nothing is charged. A named answer is kept, so that it can be built upon."""
     assert check.query is not None
-    answer = present(check.query, (), _answer(check.query, (), desk), cost=Cost(), dummy=_invented(check.query, desk))
+    table, earlier = _answer(check.query, (), desk), _earlier(check.query, desk)
+    answer = present(check.query, (), table, cost=Cost(), dummy=_invented(check.query, desk), earlier=earlier)
     if check.name is None:
         return answer
     text = f"{canonical(check)} {inputs(check, desk.release_id)}"
@@ -112,6 +113,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
         release_id=granted.release_id,
         certificate=certificate(Plan(tuple(one.plan for one in answered))),
         dummy=desk.dummy,
+        earlier=_earlier(check.query, desk),
     )
     # Another process may have answered the same charge first: then its answer is the answer.
     return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
@@ -132,10 +134,19 @@ def _answer(
 def _inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
     """The named answers and the invented rows that a query reads."""
     at = leaves(roots(query))
-    names = {leaf.release for leaf in at if isinstance(leaf, ReleasedScan)}
-    released = {name: Release.from_bytes(desk.released(name).answer).table for name in sorted(names)}
+    released = {name: release.table for name, release in _releases(query, desk).items()}
     dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
     return released, dummies
+
+
+def _releases(query: CheckedQuery, desk: Desk) -> dict[str, Release]:
+    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
+    return {name: Release.from_bytes(desk.released(name).answer) for name in sorted(names)}
+
+
+def _earlier(query: CheckedQuery, desk: Desk) -> dict[str, Sequence[Column]]:
+    """The columns of the named answers that a query reads: those that were measured know their error."""
+    return {name: release.columns for name, release in _releases(query, desk).items()}
 
 
 def _invented(query: CheckedQuery, desk: Desk) -> bool:

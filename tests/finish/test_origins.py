@@ -13,6 +13,7 @@ from privql.check.relations import (
     Joined,
     Measured,
     Rel,
+    ReleasedScan,
     Rows,
     Shared,
     Sorted,
@@ -21,7 +22,8 @@ from privql.check.relations import (
     WindowCall,
     Windowed,
 )
-from privql.finish.origins import Origin, row_id, thread, trace
+from privql.finish.origins import Earlier, Origin, row_id, thread, trace
+from privql.finish.origins import traced as traced_all
 from privql.finish.present import threaded_ids
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field
 from tests.finish.shapes import REGIONS, aggregate, block, count, mean, query
@@ -68,6 +70,26 @@ def test_what_is_computed_grouped_or_merged_has_none() -> None:
         (Windowed(LEAF, (("w", WindowCall(AggregateCall("sum", (MEAN,), FLOAT))),)), "w"),
     ):
         assert traced(rel, id) is None
+
+
+def test_rows_that_are_put_together_have_the_origins_of_both() -> None:
+    def together(left: Rel, right: Rel, all: bool = True) -> Combined:
+        return Combined("UNION", all, left, ("c2",), right, ("c2",), (("c4", INT),))
+
+    def origins(rel: Rel, **rest: object) -> object:
+        return traced_all(query(rel, [("c4", INT)], (BLOCK, ALONE), **rest))[0]
+
+    earlier = ReleasedScan("r", (("c2", "n", INT),))
+    assert origins(together(LEAF, earlier)) == (Origin(0, 0), Earlier("r", "n"))
+    assert origins(together(LEAF, LEAF)) == (Origin(0, 0), Origin(0, 0))
+    assert origins(together(LEAF, Rows((("c2", INT),), ((Const(1, INT),),)))) == ()
+    assert origins(together(LEAF, LEAF, all=False)) == ()
+    shared: list[tuple[str, Rel]] = [("q0", LEAF)]
+    for at in range(60):  # each reads the one before twice
+        id = "c2" if not at else "c4"
+        pair = [Shared(f"q{at}", (("c2", id, INT),)) for _ in range(2)]
+        shared.append((f"q{at + 1}", together(*pair)))
+    assert origins(Shared("q60", (("c4", "c4", INT),)), shared=tuple(shared)) == (Origin(0, 0), Origin(0, 0))
 
 
 def test_a_subquery_has_its_origin_if_it_was_measured_without_groups() -> None:

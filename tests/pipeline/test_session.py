@@ -134,6 +134,28 @@ def test_releases_are_kept_read_and_built_upon(session: Session) -> None:
     assert refused(session, "CREATE RELEASE adults AS SELECT 1") == ["PQL0208"]
 
 
+def test_a_number_that_passes_through_keeps_its_error(session: Session) -> None:
+    def measured(text: str) -> list[bool]:
+        return [column.law is not None for column in session.run(text).columns]
+
+    made = session.run(
+        "CREATE RELEASE r AS SELECT sex, COUNT(*) AS n, AVG(age) AS m FROM patients GROUP BY sex SPEND EPSILON 0.2"
+    )
+    again = session.run("SELECT n, m, n + 1, sex FROM r WHERE sex <> 'X' ORDER BY n")
+    assert [column.law for column in again.columns] == [made.columns[1].law, None, None, None]
+    assert list(again.interval().columns) == ["n_low", "n_high"]
+    session.run("CREATE RELEASE again AS SELECT n AS k FROM r LIMIT 1")
+    assert measured("SELECT k FROM again") == [True]
+    both = "SELECT COUNT(*) AS n FROM patients WHERE {} UNION ALL SELECT COUNT(*) FROM patients WHERE NOT {} SPEND {}"
+    assert measured(both.format("smoker", "smoker", "EPSILON 0.2")) == [True]
+    assert measured("SELECT n FROM r UNION ALL SELECT n FROM r") == [True]
+    assert measured("SELECT n FROM r UNION SELECT n FROM r") == [False]
+    assert measured("SELECT n FROM r UNION ALL SELECT 1") == [False]
+    other = "SELECT n FROM r UNION ALL (SELECT COUNT(*) FROM patients WHERE age > 9 SPEND EPSILON 0.3)"
+    assert measured(other) == [False]  # their noise differs
+    assert measured("SELECT m FROM r UNION ALL SELECT m FROM r") == [False]
+
+
 def test_groups_are_those_of_a_release_that_is_there(session: Session) -> None:
     """Its rows were handed out, so they are as known as a public table's; a promise of the same text is not."""
     few = "SELECT sex AS g, COUNT(*) AS n FROM patients GROUP BY 1 KEYS ('F', 'Y') SPEND EPSILON 0.2"
