@@ -1,6 +1,7 @@
 """How far a released number may be from the exact one: an interval for each, at any confidence.
 
-A sum is off by discrete Laplace noise whose law is public. A mean's interval follows from its own two noisy cells.
+A sum is off by discrete Laplace noise whose law is public, and a count or a sum that is made of a mean's two cells by
+the noise of both. A mean's interval follows from its own two noisy cells.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 from privql.finish.recipe import Law
 from privql.kernel.scalars import Value
 from privql.kernel.tails import halfwidth
+from privql.kernel.two import halfwidth_of_two, weights
 
 Cells = tuple[int, int]
 Bounds = tuple[Fraction, Fraction]
@@ -21,7 +23,7 @@ def bounds(
     law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
 ) -> list[Bounds | None]:
     """For each value of a column; None where there is no number. A mean's column has the `cells` of each row."""
-    if law.kind == "sum":
+    if law.kind != "mean":
         reach = _reach(law, confidence)
         return [(Fraction(v) - reach, Fraction(v) + reach) if _number(v) else None for v in values]  # type: ignore[arg-type]
     return [
@@ -34,7 +36,7 @@ def halves(
     law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
 ) -> list[float | None]:
     """What stands behind ±, rounded up: of an interval that is not symmetric, the larger half."""
-    if law.kind == "sum":
+    if law.kind != "mean":
         reach = _rounded_up(_reach(law, confidence))
         return [reach if _number(value) else None for value in values]
     return [
@@ -48,7 +50,10 @@ def _number(value: Value) -> bool:
 
 
 def _reach(law: Law, confidence: Fraction) -> Fraction:
-    return halfwidth(law.scale, confidence) * law.grid
+    if law.kind == "sum":
+        return halfwidth(law.scale, confidence) * law.grid
+    of = weights(law.low, law.high, "count" if law.kind == "count" else "sum")
+    return halfwidth_of_two(law.scale, of, law.high - law.low, confidence) * law.grid
 
 
 def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> Bounds:

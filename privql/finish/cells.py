@@ -1,7 +1,8 @@
 """Noisy cells to the values they stand for: the groups of one block, in the order of the product of its keys.
 
 All arithmetic is exact until one division at the end. Counts and sums are never clipped; a mean is projected onto
-the domain of its argument, and is NULL where fewer than one row seems to be behind it.
+the domain of its argument, and is NULL where fewer than one row seems to be behind it. A count and a sum that are read
+off a mean's two cells are rounded to whole steps, as the exact ones are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from privql.functions.scalar.numbers import integer
 from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Balance
+from privql.kernel.two import weights
 
 
 def finish_block(
@@ -52,6 +54,11 @@ def _columns(cells: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
 def _answers(recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value]:
     first = columns[recipe.cell]
     match recipe.contribution:
+        case Balance(steps=steps) if recipe.gives != "mean":
+            of, over = weights(steps.low, steps.high, recipe.gives), steps.high - steps.low
+            grid = steps.grid if recipe.gives == "sum" else Fraction(1)
+            both = zip(first, columns[recipe.cell + 1], strict=True)
+            return [_sum(_rounded(of[0] * a + of[1] * b, over), grid, recipe.type) for a, b in both]
         case Balance(steps=steps):
             return [_mean(a, b, steps) for a, b in zip(first, columns[recipe.cell + 1], strict=True)]
         case Total(steps=steps):

@@ -27,7 +27,8 @@ from fractions import Fraction
 
 import numpy as np
 
-EXACT_BELOW = 32  # scales from here on pay less than one per cent of width for the closed form
+from privql.kernel.two import EXACT_BELOW, reach_of_coupling
+
 SPAN = 32  # scales on either side that a sum over the discrete law covers; exp(-32) of it is left
 STEPS = 36
 ROUNDING = 1e-12  # far above what the floats here can lose, far below any interval worth printing
@@ -79,18 +80,6 @@ def _last(kept: Callable[[float], bool], room: float) -> float:
 def _beyond(x: float) -> float:
     """At least P[N > x·t], for x >= 0 and x·t whole."""
     return math.exp(-x) / 2
-
-
-def reach_of_coupling(share: float, distance: float, scale: float) -> float:
-    """At least P[|(1-share)·N₁ - share·N₂| >= distance·scale], by continuous noise one unit closer."""
-    distance = max(distance - 1 / scale, 0.0)
-    wide, narrow = max(share, 1 - share), min(share, 1 - share)
-    # (w²·e^(-d/w) - n²·e^(-d/n)) / (w² - n²), written so that neither n = w nor n = 0 divides by zero.
-    gap = distance * (wide - narrow)
-    blend = distance * narrow / wide
-    if gap > 0:
-        blend *= -math.expm1(-gap / (wide * narrow)) * wide * narrow / gap if narrow > 0 else 0.0
-    return math.exp(-distance / wide) * (1 + blend / (wide + narrow))
 
 
 def reach_of_sum(share: float, distance: float, scale: float) -> float:

@@ -78,7 +78,7 @@ def _law(
 def _shared(laws: Sequence[Law | None]) -> Law | None:
     """What is known of all rows of a column; the error of a mean is each row's own, and stands in its own answer."""
     law = laws[0] if laws else None
-    return law if law is not None and law.kind == "sum" and all(other == law for other in laws) else None
+    return law if law is not None and law.kind != "mean" and all(other == law for other in laws) else None
 
 
 def _groups(answer: Table, id: str, origin: Origin) -> list[Value]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from privql.kernel.features import Total
 from privql.kernel.scalars import ValueType
@@ -21,12 +22,17 @@ class Recipe:
     cell: int
     scale: Fraction  # of the Laplace noise, in steps
     type: ValueType  # of the answer
+    gives: Literal["mean", "count", "sum"] = "mean"  # what is read off the two cells of a `Balance`
 
     @property
     def law(self) -> Law:
         match self.contribution:
-            case Balance(steps=steps):
+            case Balance(steps=steps) if self.gives == "mean":
                 return Law("mean", steps.grid, self.scale, steps.low, steps.high)
+            case Balance(steps=steps) if self.gives == "count":
+                return Law("count", Fraction(1), self.scale, steps.low, steps.high)
+            case Balance(steps=steps):
+                return Law("total", steps.grid, self.scale, steps.low, steps.high)
             case Total(steps=steps):
                 return Law("sum", steps.grid, self.scale)
             case _:
@@ -37,10 +43,12 @@ class Recipe:
 class Law:
     """What is known of an answer's error. A sum is off by the noise of one cell, `grid` a step.
 
-    A mean is grid·(high·A + low·B)/(A + B) of two noisy cells, so its error depends on the cells.
+    A mean is grid·(high·A + low·B)/(A + B) of two noisy cells, so its error depends on the cells. A count of the same
+    cells is (A + B)/(high - low), and a total (high·A + low·B)/(high - low) steps, each rounded to a whole number:
+    their errors are those of two noises together.
     """
 
-    kind: str  # "sum", "mean"
+    kind: str  # "sum", "mean", "count", "total"
     grid: Fraction
     scale: Fraction
     low: int = 0

@@ -71,13 +71,15 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
 
 def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid. They are not there
-    before the bounds that they follow from are found."""
+    before the bounds that they follow from are found. `also`: what is read off the same cells."""
     scale = one.scale
     grid = one.grid
     out: dict[str, Any] = {"text": one.aggregate.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
     noise = str(scale * grid) if scale is not None else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
+    if one.also:
+        out["also"] = [other.text for other in one.also]
     return out | {
         "block": one.block,
         "unit": one.unit.name,

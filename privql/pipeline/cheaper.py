@@ -87,7 +87,8 @@ def _asked(statement: ast.Statement | None) -> ast.Query | None:
 
 def gained(before: Plan, after: Plan) -> Fraction | None:
     """By how much it is cheaper, if that is worth saying and nothing is dearer."""
-    if len(before.measurements) != len(after.measurements) or not before.measurements or not after.epsilon.known:
+    numbers = [[len(one.also) for one in plan.measurements] for plan in (before, after)]
+    if numbers[0] != numbers[1] or not before.measurements or not after.epsilon.known:
         return None
     spent, spends = before.epsilon.constant, after.epsilon.constant
     if spends > spent or after.delta > before.delta:
@@ -173,11 +174,10 @@ def fewer_rows(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
 def narrower(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
     """Half of an argument's range; of a total over one unit's rows a tenth, as few units come near what all could."""
     assert check.plan is not None and check.query is not None
-    measured = [(plan.block, one.aggregate) for plan in check.plan.blocks for one in plan.measurements]
-    calls = {id(one): call for _, one in measured if (call := _call(query, one)) is not None}
+    measured = [(plan.block, one) for plan in check.plan.blocks for one in plan.measurements]
     tried: list[ast.Call] = []
-    for block, one in measured:
-        call = calls.get(id(one))
+    for block, measurement in measured:
+        one, call = measurement.aggregate, _call(query, measurement.aggregate)
         if call is None or call in tried or len(tried) == _TRIED:
             continue
         tried.append(call)
@@ -189,14 +189,15 @@ def narrower(query: ast.Query, check: StatementCheck) -> Iterator[Proposal]:
         if isinstance(inner, ast.Call) and inner.name.upper() == "CLAMP" and len(inner.args) == 3:
             inner = inner.args[0]
         clamp = ast.Call("CLAMP", (inner, *map(_number, bounds)))
-        new = replace(call, args=(clamp,))
+        also = [other for other in map(partial(_call, query), measurement.also) if other is not None]
+        new = {old: replace(old, args=(clamp,)) for old in (call, *also) if old.args == call.args}
         why = f"few come near {_far(one)}, which the rows of one {block.unit.name} might add up to"
         text = f"`{unparse(clamp)}`, if {why if total else 'most values lie there'}"
-        yield text, rebuilt(query, partial(_swapped, call, new))
+        yield text, rebuilt(query, partial(_swapped, new))
 
 
-def _swapped(old: ast.Call, new: ast.Call, node: Any) -> Any:
-    return new if node == old else None
+def _swapped(new: dict[ast.Call, ast.Call], node: Any) -> Any:
+    return new.get(node) if isinstance(node, ast.Call) else None
 
 
 def _call(query: ast.Query, one: Aggregate) -> ast.Call | None:

@@ -103,6 +103,10 @@ def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: s
     yield folded(
         f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise, {scale}, {_error(one)}", 4
     )
+    for other in one.also:
+        width = one.halfwidth(_SURE, other)
+        error = f": ± {rough(width)} at 95%" if width is not None else ""
+        yield folded(f"{other.text} comes from this measurement{error}", 4)
 
 
 def _searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[str]]:

@@ -130,11 +130,14 @@ class StatementCheck:
     def columns(self) -> tuple[OutputColumn, ...]:
         if self.query is None:
             return ()
-        out = []
+        out, blocks = [], self.plan.blocks if self.plan is not None else ()
+        sources = [plan.sources for plan in blocks]
         for attribute, origin in zip(self.query.columns, trace(self.query), strict=True):
             width = None
-            if origin is not None and self.plan is not None:
-                width = self.plan.blocks[origin.block].measurements[origin.aggregate].halfwidth(_SURE)
+            if origin is not None and blocks:
+                plan = blocks[origin.block]
+                measured = plan.measurements[sources[origin.block][origin.aggregate]]
+                width = measured.halfwidth(_SURE, plan.block.aggregates[origin.aggregate])
             out.append(OutputColumn(attribute, width))
         return tuple(out)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import accumulate
+from typing import Any, Literal
 
 from privql.check.relations import Attribute, Block, CheckedQuery, Label, Measured, Rel, Shared
 from privql.domains import Domain
@@ -28,6 +29,8 @@ from privql.plan.program import BlockPlan
 Rows = list[tuple[Any, ...]]
 Release = Callable[[int, Sequence[Sums | Selected | Chosen], Mapping[str, Table]], list[Rows]]
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
+
+_GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,13 @@ class Program:
 
 def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
     """How each aggregate is made of the block's noisy cells."""
-    out, at = [], 0
-    for one in plan.measurements:
+    out, starts = [], [0, *accumulate(cells(one.contribution) for one in plan.measurements)]
+    for aggregate, source in zip(plan.block.aggregates, plan.sources, strict=True):
+        one = plan.measurements[source]
         assert one.scale is not None
-        out.append(Recipe(one.contribution, at, one.scale, one.aggregate.type))
-        at += cells(one.contribution)
+        out.append(
+            Recipe(one.contribution, starts[source], one.scale, aggregate.type, _GIVES.get(aggregate.function, "mean"))
+        )
     return tuple(out)
 
 

@@ -53,7 +53,7 @@ class Search:
     """The search for the bounds of one aggregate of a block: of its argument, or of each unit's `totals`."""
 
     block: int
-    at: int  # which of the block's aggregates
+    at: int  # which of the block's measurements
     aggregate: Aggregate
     unit: Unit
     intervals: tuple[Interval, ...]
@@ -77,8 +77,8 @@ class Search:
         return made, Total(replace(measured.steps, low=low, high=high))
 
 
-def search_of(block: Block, at: int, lowered: Lowered, epsilon: Amount) -> Search:
-    aggregate, totals = block.aggregates[at], lowered.bounds.how == "totals"
+def search_of(block: Block, aggregate: Aggregate, at: int, lowered: Lowered, epsilon: Amount) -> Search:
+    totals = lowered.bounds.how == "totals"
     assert aggregate.argument is not None
     if totals:
         made, measured = contribution(within(aggregate)), lowered.contributions[at]

@@ -18,6 +18,7 @@ from privql.plan.lower import Lowered, lower
 from privql.plan.program import BlockPlan, Measurement, Plan, proved
 from privql.plan.reach import wanted
 from privql.plan.selection import Clauses, Selection, looks, most_of, selection_of, stated_deltas
+from privql.plan.sharing import shared
 from privql.plan.spend import Shares, Wanted, split
 from privql.syntax import ast
 
@@ -47,11 +48,11 @@ class _Draft:
 
     def pay(self, amounts: Sequence[Amount]) -> None:
         """Bounds that nobody stated are looked for first, with a part of what their aggregate may spend."""
-        for at, (aggregate, epsilon) in enumerate(zip(self.block.aggregates, amounts, strict=True)):
+        for at, (one, epsilon) in enumerate(zip(self.wanted, amounts, strict=True)):
             looking = ZERO
-            if automatic.automatic(aggregate):
+            if automatic.automatic(one.aggregate):
                 looking = epsilon.times(automatic.SHARE)
-                self.searches.append(search_of(self.block, at, self.lowered, looking))
+                self.searches.append(search_of(self.block, one.aggregate, at, self.lowered, looking))
             self.spent.append(epsilon - looking)
 
     def planned(self) -> BlockPlan:
@@ -61,7 +62,7 @@ class _Draft:
             assert self.lowered.rows is not None
             shape = (one.contribution, one.sensitivity, one.grid)
             block, rows = self.block, self.lowered.rows
-            return Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_)
+            return Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_, one.also)
 
         paid = zip(self.wanted, self.spent, strict=True)
         made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
@@ -88,6 +89,9 @@ def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draf
 
 def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
+    if clause is None or clause.within is None:  # an error is promised for each number by itself
+        for draft in drafts:
+            draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted)
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
     if (
         default is None

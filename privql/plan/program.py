@@ -19,6 +19,7 @@ from privql.kernel.selection import Selected
 from privql.kernel.sums import Balance, Contribution
 from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Unit
+from privql.kernel.two import halfwidth_of_two, weights
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search
 from privql.plan.lower import Lowered
@@ -29,7 +30,10 @@ from privql.plan.selection import Selection
 
 @frozen
 class Measurement:
-    """One aggregate of one block: its reach, its noise and its price. `scale` is in steps of `grid`."""
+    """One aggregate of one block: its reach, its noise and its price. `scale` is in steps of `grid`.
+
+    `also`: others that are read off its cells. Then these are a mean's, even if no mean is asked for.
+    """
 
     aggregate: Aggregate
     block: int
@@ -40,17 +44,25 @@ class Measurement:
     grid: Fraction
     epsilon: Amount
     open: bool = False  # its bounds are still to be found: until then, the widest
+    also: tuple[Aggregate, ...] = ()
 
     @property
     def scale(self) -> Fraction | None:
         """None while ε has a parameter without a value."""
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
 
-    def halfwidth(self, confidence: Fraction) -> Fraction | None:
-        """How far off the answer may be, where that does not depend on the data."""
-        if self.scale is None or self.open or isinstance(self.contribution, Balance):
+    def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:
+        """How far off the answer may be - of one that is read off it, too - where that does not depend on the data."""
+        if self.scale is None or self.open:
             return None
-        return halfwidth(self.scale, confidence) * self.grid
+        match self.contribution, (of or self.aggregate).function:
+            case Balance(steps=steps), "count" | "sum" as gives:
+                over, grid = steps.high - steps.low, self.grid if gives == "sum" else Fraction(1)
+                return halfwidth_of_two(self.scale, weights(steps.low, steps.high, gives), over, confidence) * grid
+            case Balance(), _:
+                return None
+            case _:
+                return halfwidth(self.scale, confidence) * self.grid
 
 
 @frozen
@@ -66,6 +78,12 @@ class BlockPlan:
     @property
     def publics(self) -> tuple[PublicRows, ...]:
         return self.lowered.publics
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """For each aggregate of the block, the number of the measurement that it is read off."""
+        places = {one.id: at for at, made in enumerate(self.measurements) for one in (made.aggregate, *made.also)}
+        return tuple(places[aggregate.id] for aggregate in self.block.aggregates)
 
     @property
     def measurable(self) -> tuple[Measured | Selected | Chosen, ...]:

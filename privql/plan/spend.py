@@ -2,7 +2,8 @@
 
 An aggregate's own SPEND or WITHIN comes first, out of the total; the rest is split in proportion to SHARE times
 (L1/s)^(2/3), which minimises the sum of squared errors relative to each aggregate's public scale s - the most that one
-row can add. Fractions are rounded down to four significant digits and the last one takes the rest, so sums are exact.
+row can add. Where several are read off one measurement, all their errors count. Fractions are rounded down to four
+significant digits and the last one takes the rest, so sums are exact.
 """
 
 from __future__ import annotations
@@ -28,12 +29,20 @@ _FIFTY_PERCENT = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One measurement that a clause pays for."""
+    """One measurement that a clause pays for: of an aggregate, and of others that are read off it, too."""
 
     aggregate: Aggregate
     contribution: Contribution
     sensitivity: Sensitivity
     grid: Fraction  # one step, in the answer's own units
+    also: tuple[Aggregate, ...] = ()
+    load: Fraction = Fraction(1)  # the squares of what all of them make of one cell's relative error, together
+
+    @property
+    def weight(self) -> float:
+        """What it asks of ε, were all shares alike."""
+        scale = 1 if isinstance(self.contribution, Tally) else reach(self.contribution).l1
+        return math.pow(self.sensitivity.l1 / scale, 2 / 3) * math.pow(self.load, 1 / 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +153,7 @@ def _weight(one: Wanted, params: Mapping[str, object]) -> float:
         share = known(one.aggregate.privacy.share, params, "SHARE")
         if share <= 0:
             raise refuse("PQL0503", "SHARE must be positive", one.aggregate.privacy.span, help="write SHARE 2")
-    scale = 1 if isinstance(one.contribution, Tally) else reach(one.contribution).l1
-    return float(share) * math.pow(one.sensitivity.l1 / scale, 2 / 3)
+    return float(share) * one.weight
 
 
 def _fractions(weights: Sequence[float]) -> list[Fraction]:

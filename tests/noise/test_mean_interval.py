@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from privql.finish.intervals import EXACT_BELOW, mean_interval, reach_of_coupling, reach_of_sum
+from privql.finish.intervals import mean_interval, reach_of_sum
+from privql.kernel.two import EXACT_BELOW, reach_of_coupling
 
 TRUTHS = [Fraction(0), Fraction(1, 5), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
 

@@ -1,0 +1,144 @@
+"""Which aggregates of a block are read off one measurement.
+
+A mean is measured as two cells, from which the count of the rows behind it and their sum come free. What is read off
+them carries the noise of both, and so may have more of it than a number measured apart at the same ε - but nothing has
+to be left for that one. Those that share are chosen as ε is split: for the least sum of squared errors relative to each
+aggregate's public scale. That sum is (Σ w)³/ε², w being the `weight` of each measurement, so what makes Σ w less is
+better whatever ε is, and whatever else it pays for.
+
+A count of all rows is read off the mean of an argument that is never NULL: the plan drops rows for that to be so. Were
+the checker wrong about it, that would cost accuracy alone, as where it takes COUNT(x) for COUNT(*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+from privql.check.relations import Aggregate, Block
+from privql.domains import Domain
+from privql.kernel.features import Tally
+from privql.kernel.scalars import BOOL, Apply, Const, Scalar
+from privql.kernel.sums import Balance, Contribution
+from privql.plan.bounds import contribution
+from privql.plan.lower import Lowered
+from privql.plan.reach import wanted
+from privql.plan.spend import Wanted
+
+_BETTER = 1 - 1e-9  # less is not rounding
+
+
+def shared(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> tuple[Lowered, list[Wanted]]:
+    """What is measured instead of one measurement for each aggregate, in the order of the first that reads each."""
+    families = list(_families(block, lowered, apart))
+    counts = {one.aggregate.where: one for one in apart if isinstance(one.contribution, Tally) and _free(one)}
+    chosen: list[_Shared | None] = [family.best(None) for family in families]
+    with_count: dict[str, tuple[float, int, _Shared]] = {}  # of each count, where it gains most
+    for at, family in enumerate(families):
+        for count in (counts[where] for where in family.present if where in counts):
+            made, without = family.best(count), chosen[at]
+            gain = (made.gain if made is not None else 0) - (without.gain if without is not None else 0)
+            if made is not None and gain > with_count.get(count.aggregate.id, (0.0,))[0]:
+                with_count[count.aggregate.id] = (gain, at, made)
+    for _, at, made in with_count.values():
+        chosen[at] = made
+    instead = {one.aggregate.id: made.wanted for made in chosen if made is not None for one in made.of}
+    out: dict[str, tuple[Wanted, Contribution]] = {}
+    for one, measured in zip(apart, lowered.contributions, strict=True):
+        made_of = instead.get(one.aggregate.id)
+        if made_of is not None:
+            out.setdefault(made_of.aggregate.id, (made_of, made_of.contribution))
+        else:
+            out[one.aggregate.id] = one, measured
+    contributions = tuple(measured for _, measured in out.values())
+    return replace(lowered, contributions=contributions), [one for one, _ in out.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    of: tuple[Wanted, ...]
+    wanted: Wanted
+
+    @property
+    def gain(self) -> float:
+        return sum(one.weight for one in self.of) - self.wanted.weight
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """A sum and a mean of one argument over the same rows, or either."""
+
+    of: tuple[Wanted, ...]
+    make: Callable[[Aggregate], Wanted]
+
+    @property
+    def present(self) -> tuple[Scalar | None, ...]:
+        """What says of a row that it counts: each of these means the same."""
+        first = self.of[0].aggregate
+        assert first.argument is not None
+        if not first.domain.nullable:
+            return (first.where,)
+        return tuple(_present(value, first.where) for value in _alike(first.argument))
+
+    def best(self, count: Wanted | None) -> _Shared | None:
+        among = self.of if count is None else (*self.of, count)
+        found = [self._made(of) for size in range(2, len(among) + 1) for of in combinations(among, size)]
+        best = max(found, key=lambda made: made.gain, default=None)
+        return best if best is not None and best.wanted.weight < _BETTER * sum(one.weight for one in best.of) else None
+
+    def _made(self, of: tuple[Wanted, ...]) -> _Shared:
+        """Called by the mean's name if it has one, else by the sum's: the first is never a count."""
+        first = next((one for one in of if one.aggregate.function == "avg"), of[0]).aggregate
+        made = self.make(first)
+        assert isinstance(made.contribution, Balance)
+        loads = sum((_load(made.contribution, one.aggregate) for one in of), Fraction(0))
+        also = tuple(one.aggregate for one in of if one.aggregate.id != first.id)
+        return _Shared(of, replace(made, also=also, load=loads))
+
+
+def _families(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> Iterator[_Family]:
+    if lowered.bounds.how == "totals":  # each unit's own: there is no mean to be made of them
+        return
+
+    def make(aggregate: Aggregate) -> Wanted:
+        mean = contribution(replace(aggregate, function="avg"))
+        return wanted(aggregate, mean, mean, block, lowered)
+
+    found: dict[tuple[Scalar | None, Scalar | None, Domain], list[Wanted]] = {}
+    for one in apart:
+        if one.aggregate.function in ("sum", "avg") and _free(one):
+            found.setdefault((one.aggregate.argument, one.aggregate.where, one.aggregate.domain), []).append(one)
+    for of in found.values():
+        yield _Family(tuple(of), make)
+
+
+def _free(one: Wanted) -> bool:
+    """One with a clause of its own is measured as that says."""
+    return one.aggregate.privacy is None
+
+
+def _load(contribution: Balance, aggregate: Aggregate) -> Fraction:
+    """The square of its error relative to its public scale, where one cell's noise relative to the range is 1."""
+    low, high = contribution.steps.low, contribution.steps.high
+    match aggregate.function:
+        case "count":
+            return Fraction(2)
+        case "sum":
+            return Fraction(low**2 + high**2, max(abs(low), abs(high)) ** 2)
+        case _:
+            return Fraction(1)
+
+
+def _present(value: Scalar, where: Scalar | None) -> Scalar:
+    present = Apply("not", (Apply("is_null", (value,), BOOL),), BOOL)
+    return present if where is None else Apply("and", (where, present), BOOL)
+
+
+def _alike(value: Scalar) -> Iterator[Scalar]:
+    """Values that are NULL where this one is."""
+    yield value
+    match value:
+        case Apply(op="clamp", args=(inner, Const(value=low), Const(value=high))) if None not in (low, high):
+            yield from _alike(inner)
