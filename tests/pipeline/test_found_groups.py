@@ -70,6 +70,18 @@ def test_the_groups_that_many_are_in_are_found_and_counted(session: Session) -> 
     assert not session.run(f"{COUNT} SPEND EPSILON 90 DELTA 1e-9").cost
 
 
+def test_count_sum_and_mean_of_the_groups_that_are_found_are_one_measurement(session: Session) -> None:
+    listed = "COUNT(age) AS n, SUM(age) AS s, AVG(age) AS m, COUNT(*) AS all_rows"
+    query = f"SELECT job, {listed} FROM people GROUP BY job ORDER BY m SPEND EPSILON 240 DELTA 1e-9"
+    assert [one.also != () for one in session.check(query).measurements] == [True, False]
+    rows = {row[0]: row[1:] for row in session.run(query).rows}
+    for at, job in enumerate(("cook", "nurse", None)):
+        count, total, mean, everyone = rows[job]
+        ages = [number % 100 for number in range(at, 900, 3)]
+        assert (count, everyone) == (300, 300)
+        assert abs(total - sum(ages)) < 100 and mean == pytest.approx(sum(ages) / 300, abs=0.5)
+
+
 @pytest.mark.parametrize(
     ("key", "values"),
     [
