@@ -7,9 +7,12 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TESTS ?= tests
 RULES ?= privql/kernel privql/check privql/domains privql/plan privql/functions/scalar/ranges.py
 SAMPLE ?= 20
+PEERS ?= build/peers
+PEER_PYTHON ?= $(PYTHON)
+RUNS ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar bench clean
+.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar bench bench-peers bench-accuracy clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
@@ -21,6 +24,8 @@ help:
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
 	@echo 'make grammar  rebuild the parse table from grammar/privql.lark'
 	@echo 'make bench    the benchmarks'
+	@echo 'make bench-peers     install the packages that answers are compared with (PEERS=folder PEER_PYTHON=...)'
+	@echo 'make bench-accuracy  errors beside theirs, at the same budget: half an hour (PEERS=folder RUNS=1000)'
 
 # One stamp for what running and testing need, one more for what checking needs.
 $(VENV)/.ready: pyproject.toml
@@ -79,6 +84,20 @@ grammar: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Each in an environment of its own, since what they need does not agree. One that cannot be installed is named, here and
+# in the table.
+bench-peers:
+	@set -f; for peer in 'opendp opendp[polars]' 'smartnoise smartnoise-sql' 'diffprivlib diffprivlib scikit-learn<1.7' \
+			'pipelinedp pipeline-dp'; do \
+		set -- $$peer; name=$$1; shift; \
+		$(PEER_PYTHON) -m venv "$(PEERS)/$$name" \
+			&& "$(PEERS)/$$name/bin/python" -m pip install -q --disable-pip-version-check "$$@" && echo "$$name: ready" \
+			|| { rm -rf "$(PEERS)/$$name"; echo "$$name: could not be installed" >&2; }; \
+	done
+
+bench-accuracy: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.accuracy --peers "$(PEERS)" --runs $(RUNS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
