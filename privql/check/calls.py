@@ -14,6 +14,7 @@ from privql.check.moments import UNIT_FIRST, unit, unit_first
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
 from privql.check.scope import unknown_name
 from privql.check.spelled import SPELLED
+from privql.check.spread import meant, spread
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
 from privql.diagnostics import refuse
@@ -107,7 +108,10 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
                 help="compute the inner one in a subquery: `SELECT … FROM (SELECT … GROUP BY …)`",
             )
     if collector.private:
-        return feature(node, name, place) if collector.gathered else measured(node, name, place)
+        if collector.gathered:
+            return feature(node, name, place)
+        function = meant(name)
+        return measured(node, name, place) if function is None else spread(node, function, place)
     return exact(node, name, place)
 
 

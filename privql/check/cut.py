@@ -76,9 +76,8 @@ def released(
             "PQL0404", "no group can exist", span, why="WHERE excludes every value of the key", help="correct WHERE"
         )
     for aggregate in aggregates:
-        for term in (aggregate.argument, aggregate.where):
-            if term is not None:
-                row_function(Typed(term, aggregate.domain, aggregate.span), context)
+        for term in aggregate.reads:
+            row_function(Typed(term, aggregate.domain, aggregate.span), context)
     if not aggregates and len(listed) == len(keys):
         return _listed(keys, node.span, context)
     return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)

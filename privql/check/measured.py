@@ -16,6 +16,7 @@ from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
 from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Scalar, Value, ValueType, decimal
+from privql.names import fold
 from privql.syntax import ast, unparse
 
 _MEASURED = frozenset({"count", "sum", "avg"})
@@ -27,7 +28,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     assert collector is not None
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
-        help = "COUNT, SUM and AVG can be measured"
+        help = "COUNT, SUM, AVG, variances and correlations can be measured"
         if name in ("count_if", "countif"):
             help = "write `COUNT(*) FILTER (WHERE …)`"
         raise not_yet(f"`{name.upper()}` of private rows", node.span, help)
@@ -38,26 +39,11 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     nodes, inner, where, star = arguments(node, place)
     if (star and name != "count") or (not star and len(nodes) != 1):
         raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
-    argument: Typed | None = None
-    if not star:
-        unit = identifier(nodes[0], inner)
-        argument = unit if unit is not None and name == "count" else ex.typed(nodes[0], inner)
     if name == "count":
-        return _count(node, argument, where, text, collector_place=place)
-    assert argument is not None
-    if argument.free and isinstance(nodes[0], ast.Param):
-        raise constants.unbound(nodes[0], "what is summed")
-    if argument.text is not None or argument.type.kind not in _NUMBERS:
-        raise refuse(
-            "PQL0301",
-            f"`{name.upper()}` needs a number, and this is {argument.type}",
-            argument.span,
-            help="aggregate a number, or COUNT it",
-        )
-    if node.privacy is None or not node.privacy.bounds_auto:
-        if not argument.domain.bounded and not argument.domain.empty:
-            argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
-        _bounded(node.name, argument, nodes[0])
+        unit = None if star else identifier(nodes[0], inner)
+        counted = None if star else unit if unit is not None else ex.typed(nodes[0], inner)
+        return _count(node, counted, where, text, collector_place=place)
+    argument = number(node, 0, inner, place)
     if name == "avg" and collector.rolled_up:
         return _mean(node, argument, place)
     result = FLOAT if name == "avg" else _sum_type(argument.type)
@@ -80,6 +66,26 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     )
     key = (name, argument.term, where, node.privacy, node.distinct)
     return Typed(collector.release(key, aggregate, answer), answer, node.span)
+
+
+def number(node: ast.Call, at: int, inner: Place, place: Place) -> Typed:
+    """An argument that is a number within known bounds, or whose bounds are to be found."""
+    written, name = node.args[at], node.name.upper()
+    argument = ex.typed(written, inner)
+    if argument.free and isinstance(written, ast.Param):
+        raise constants.unbound(written, "what is summed")
+    if argument.text is not None or argument.type.kind not in _NUMBERS:
+        raise refuse(
+            "PQL0301",
+            f"`{name}` needs a number, and this is {argument.type}",
+            argument.span,
+            help="aggregate a number, or COUNT it",
+        )
+    if node.privacy is None or not node.privacy.bounds_auto:
+        if not argument.domain.bounded and not argument.domain.empty:
+            argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
+        _bounded(node, at, argument)
+    return argument
 
 
 def _mean(node: ast.Call, argument: Typed, place: Place) -> Typed:
@@ -129,14 +135,16 @@ def _between(held: Sequence[Value], known: Domain) -> Domain | None:
     return interval(min(numbers), max(numbers), known.nullable, known.grid) if numbers else None
 
 
-def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:
-    domain = argument.domain
+def _bounded(node: ast.Call, at: int, argument: Typed) -> None:
+    domain, name = argument.domain, node.name
     if domain.bounded or domain.empty:
         return
-    written = unparse(node)
+    written = unparse(node.args[at])
     low = number_text(domain.low) if domain.low is not None else "0"
     high = number_text(domain.high) if domain.high is not None else "1000"
     fix = f"CLAMP({written}, {low}, {high})"
+    clamped = [fix if place == at else unparse(arg) for place, arg in enumerate(node.args)]
+    looking = ", or let `BOUNDS AUTO` look for some" if fold(name) in _MEASURED else ""
     missing = (
         "no bounds known"
         if domain.low is None and domain.high is None
@@ -148,8 +156,8 @@ def _bounded(name: str, argument: Typed, node: ast.Expr) -> None:
         argument.span,
         label=missing,
         why=f"sensitivity: |{written}| x rows per unit = ∞",
-        help=f"write `{name.upper()}({fix})` with bounds that you know, or let `BOUNDS AUTO` look for some",
-        fixes=(Fix(node.span, fix),),
+        help=f"write `{name.upper()}({', '.join(clamped)})` with bounds that you know{looking}",
+        fixes=(Fix(node.args[at].span, fix),),
     )
 
 

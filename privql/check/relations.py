@@ -323,7 +323,7 @@ class Aggregate:
     """An aggregate of private rows: to be measured or, of one unit's rows, a feature of that unit."""
 
     id: str
-    function: str  # as the language calls it; what is measured is count, sum or avg
+    function: str  # as the language calls it; what is measured is count, sum, avg or made of their powers
     argument: Scalar | None  # None: COUNT(*)
     domain: Domain  # of the argument
     argument_type: ValueType | None

@@ -22,10 +22,8 @@ SPELLED = {
     "make_interval": "`INTERVAL '1 year 2 months'`",
     "to_number": "`CAST(REPLACE(x, ',', '') AS DECIMAL(12, 2))`",
     # GoogleSQL's
-    **{f"anon_{name}": f"`{name.upper()}(x)` {_SPEND}" for name in ("count", "sum", "avg")},
-    **dict.fromkeys(
-        ("anon_var_pop", "anon_stddev_pop", "anon_percentile_cont", "anon_quantiles"), f"`AVG(x)` {_SPEND}"
-    ),
+    **{f"anon_{name}": f"`{name.upper()}(x)` {_SPEND}" for name in ("count", "sum", "avg", "var_pop", "stddev_pop")},
+    **dict.fromkeys(("anon_percentile_cont", "anon_quantiles"), f"`AVG(x)` {_SPEND}"),
     "approx_quantiles": "`QUANTILE(x, 0.25)`, one for each fraction",
     "approx_count_distinct": "`COUNT(DISTINCT x)`",
     "approx_top_count": "`COUNT(*)`, GROUP BY x, ORDER BY and LIMIT",

@@ -1,8 +1,8 @@
 """Noisy cells to the values they stand for: the groups of one block, in the order of the product of its keys.
 
 All arithmetic is exact until one division at the end. Counts and sums are never clipped; a mean is projected onto
-the domain of its argument, and is NULL where fewer than one row seems to be behind it. A count and a sum that are read
-off a mean's two cells are rounded to whole steps, as the exact ones are.
+the domain of its argument, and is NULL where fewer than one row seems to be behind it. So is a variance. A count and a
+sum that are read off a mean's two cells are rounded to whole steps, as the exact ones are.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 
-from privql.check.relations import Block
+from privql.check.relations import Aggregate, Block
 from privql.finish.recipe import Recipe
+from privql.finish.spread import divided, spreads
 from privql.finish.table import Table
 from privql.functions.scalar.declare import canonical
 from privql.functions.scalar.numbers import integer
 from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.sums import Balance
+from privql.kernel.sums import Balance, Powers
+from privql.kernel.sums import cells as width
 from privql.kernel.two import weights
 
 
@@ -41,7 +43,8 @@ def finish_block(
     types = [key.type for key in block.keys]
     keys = (tuple(map(canonical, group, types)) for group in groups)
     released = _columns(cells)
-    answers = zip(*(_answers(recipe, released) for recipe in recipes), strict=True) if recipes else [()] * len(groups)
+    made = [_answers(*each, released) for each in zip(block.aggregates, recipes, strict=True)]
+    answers = zip(*made, strict=True) if made else [()] * len(groups)
     rows = (key + answer for key, answer in zip(keys, answers, strict=True))
     return Table(tuple(columns), tuple(rows))
 
@@ -51,7 +54,7 @@ def _columns(cells: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
     return cells.T.tolist() if hasattr(cells, "T") else list(zip(*cells, strict=True))
 
 
-def _answers(recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value]:
+def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value]:
     first = columns[recipe.cell]
     match recipe.contribution:
         case Balance(steps=steps) if recipe.gives != "mean":
@@ -61,6 +64,8 @@ def _answers(recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value
             return [_sum(_rounded(of[0] * a + of[1] * b, over), grid, recipe.type) for a, b in both]
         case Balance(steps=steps):
             return [_mean(a, b, steps) for a, b in zip(first, columns[recipe.cell + 1], strict=True)]
+        case Powers():
+            return spreads(one, recipe.contribution, columns[recipe.cell : recipe.cell + width(recipe.contribution)])
         case Total(steps=steps):
             return [_sum(cell, steps.grid, recipe.type) for cell in first]
         case _:
@@ -70,7 +75,7 @@ def _answers(recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value
 def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:
     match type.kind:
         case "FLOAT":
-            return _float(cell * grid.numerator, grid.denominator)
+            return divided(cell * grid.numerator, grid.denominator)
         case "DECIMAL":
             unscaled = _rounded(cell * grid.numerator * 10**type.scale, grid.denominator)
             return Fraction(unscaled, 10**type.scale) if abs(unscaled) < 10**type.precision else None
@@ -89,15 +94,7 @@ def _mean(a: int, b: int, steps: Steps) -> float | None:
         weighed, weight = steps.high, 1
     else:
         weighed, weight = steps.high * a + steps.low * b, a + b
-    return _float(weighed * steps.grid.numerator, weight * steps.grid.denominator)
-
-
-def _float(numerator: int, denominator: int) -> float | None:
-    """Rounded once, and correctly."""
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return None
+    return divided(weighed * steps.grid.numerator, weight * steps.grid.denominator)
 
 
 def _rounded(numerator: int, denominator: int) -> int:

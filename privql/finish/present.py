@@ -28,7 +28,8 @@ def threaded_ids(query: CheckedQuery, recipes: Sequence[Sequence[Recipe]]) -> tu
     """The output columns that `thread` must carry row numbers for: means, whose error is each group's own."""
     wanted: dict[str, None] = {}
     for column, origin in zip(query.columns, trace(query), strict=True):
-        if origin is not None and origin.row is None and recipes[origin.block][origin.aggregate].law.kind == "mean":
+        law = recipes[origin.block][origin.aggregate].law if origin is not None and origin.row is None else None
+        if law is not None and law.kind == "mean":
             wanted[column.id] = None
     return tuple(wanted)
 
@@ -55,7 +56,7 @@ def present(
         if origin is not None:
             recipe = measured[origin.block].recipes[origin.aggregate]
             law = recipe.law
-            if law.kind == "mean":
+            if law is not None and law.kind == "mean":
                 groups = _groups(answer, column.id, origin)
                 cells = tuple(_cells(measured[origin.block].cells, recipe.cell, group) for group in groups)
         else:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from privql.kernel.features import Total
 from privql.kernel.scalars import ValueType
-from privql.kernel.sums import Balance, Contribution
+from privql.kernel.sums import Balance, Contribution, Powers
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class Recipe:
     gives: Literal["mean", "count", "sum"] = "mean"  # what is read off the two cells of a `Balance`
 
     @property
-    def law(self) -> Law:
+    def law(self) -> Law | None:
+        """None where nothing is said of the error."""
         match self.contribution:
             case Balance(steps=steps) if self.gives == "mean":
                 return Law("mean", steps.grid, self.scale, steps.low, steps.high)
@@ -33,6 +34,8 @@ class Recipe:
                 return Law("count", Fraction(1), self.scale, steps.low, steps.high)
             case Balance(steps=steps):
                 return Law("total", steps.grid, self.scale, steps.low, steps.high)
+            case Powers():
+                return None
             case Total(steps=steps):
                 return Law("sum", steps.grid, self.scale)
             case _:

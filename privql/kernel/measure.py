@@ -23,7 +23,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.proved import RULE, Proved, Unproved
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Sums
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers, Sums
 from privql.kernel.terms import Unit
 from privql.kernel.wellformed import feature, reads
 
@@ -49,6 +49,9 @@ def reach(contribution: Contribution) -> Reach:
             # (s-low, high-s) sums to R; farthest from each other are the two ends, (0, R) and (R, 0)
             width = high - low
             return Reach(width, width**2, 2 * width, 2 * width**2)
+        case Powers(whole=whole):
+            # cells of at least 0 that sum to the whole; where all factors are at one end, it is in one cell
+            return Reach(whole, whole**2, 2 * whole, 2 * whole**2)
 
 
 @frozen

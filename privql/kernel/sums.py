@@ -34,12 +34,36 @@ class Balance:
     where: Scalar | None = None
 
 
-Contribution = Tally | Total | Balance
+@frozen
+class Powers:
+    """Cells that variances and covariances are made of, over rows where no factor is NULL.
+
+    Of a factor of degree d, at x = s - low of R = high - low steps, there are d + 1 terms, i = 0 … d:
+    C(d,i)·x^i·(R-x)^(d-i). None is negative, and together they are R^d: of degree 2 (R-x)², 2x(R-x) and x².
+    Of two factors there is a cell for each product of a term of the first and a term of the second, in that order.
+    """
+
+    factors: tuple[tuple[Steps, int], ...]
+    where: Scalar | None = None
+
+    @property
+    def whole(self) -> int:
+        """What the cells of one row add up to."""
+        return prod((steps.high - steps.low) ** degree for steps, degree in self.factors)
+
+
+Contribution = Tally | Total | Balance | Powers
 
 
 def cells(contribution: Contribution) -> int:
     """How many integers a contribution releases per group."""
-    return 2 if isinstance(contribution, Balance) else 1
+    match contribution:
+        case Powers(factors=factors):
+            return prod(degree + 1 for _, degree in factors)
+        case Balance():
+            return 2
+        case _:
+            return 1
 
 
 @frozen

@@ -29,7 +29,7 @@ from privql.kernel.features import (
 )
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import INT, TEXT, Scalar, fields
-from privql.kernel.sums import Balance, Contribution
+from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.terms import Public
 
 Columns = frozenset[str]
@@ -68,6 +68,13 @@ def feature(made: Feature | Contribution, columns: Columns) -> None:
                 _stepped(steps, columns)
                 if steps.high - steps.low > FACTOR_LIMIT:
                     raise Unproved("factors have at most 2^40 steps")
+        case Powers(factors=powers):
+            if not 1 <= len(powers) <= 2 or not all(1 <= degree <= 2 for _, degree in powers):
+                raise Unproved("powers have one factor or two, of degree 1 or 2")
+            for steps, _ in powers:
+                _stepped(steps, columns)
+            if made.whole > STEP_LIMIT:
+                raise Unproved("the cells of a row hold at most 2^62")
         case Tally():
             pass
         case _:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from privql.diagnostics import Source
-from privql.kernel.sums import Balance
+from privql.kernel.sums import Balance, Powers
 from privql.plan.automatic import Search
 from privql.plan.program import Measurement, Plan
 from privql.plan.selection import Selection
+
+_RELEASES = {Balance: "two_cell_mean", Powers: "cells_of_powers"}
 
 
 def certificate(plan: Plan) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
         "l1": str(one.sensitivity.l1 * grid) if not one.open else None,
         "l2_squared": str(one.sensitivity.l2_squared * grid**2) if not one.open else None,
         "mechanism": "discrete_laplace",
-        "release": "two_cell_mean" if isinstance(one.contribution, Balance) else "sum",
+        "release": _RELEASES.get(type(one.contribution), "sum"),
         "scale": noise if not one.open else None,
         "grid": str(grid) if not one.open else None,
         "epsilon": str(one.epsilon),

@@ -18,7 +18,6 @@ from privql.domains import grid_of, number_text
 from privql.frozen import frozen, rebuilt
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Field, ValueType
-from privql.kernel.tails import halfwidth
 from privql.names import fold
 from privql.pipeline.check import check_statement
 from privql.pipeline.report import StatementCheck, rough
@@ -119,8 +118,10 @@ def _price(before: Plan, after: Plan) -> str:
 
 def _error(one: Measurement) -> str:
     width = one.halfwidth(_SURE)
-    assert one.scale is not None
-    return rough(width) if width is not None else f"{rough(halfwidth(one.scale, _SURE) * one.grid)}/n"
+    if width is not None:
+        return rough(width)
+    among = one.among_many(_SURE)
+    return f"{rough(among)}/n" if among is not None else f"by noise of scale {rough(_noise(one))}"
 
 
 # ---------------------------------------------------------------- the rewrites

@@ -4,6 +4,7 @@ cheaper."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from privql.check.relations import Aggregate
@@ -11,7 +12,7 @@ from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Field, Value, ValueType, fields
-from privql.kernel.sums import Balance
+from privql.kernel.sums import Balance, cells
 from privql.kernel.tails import halfwidth
 from privql.pipeline.cheaper import cheaper
 from privql.pipeline.report import StatementCheck, rough
@@ -22,6 +23,7 @@ from privql.plan.program import BlockPlan, Measurement
 from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
+_NUMBERS = {2: "two", 3: "three", 4: "four", 6: "six", 9: "nine"}
 _TYPICAL = 1000  # rows, for an error that depends on how many there are
 
 
@@ -90,15 +92,17 @@ def _bounding(plan: BlockPlan) -> list[Step]:
 def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
     grid, moved = one.grid, one.sensitivity
     reach, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
-    how = ", in two cells that share their noise" if isinstance(one.contribution, Balance) else ""
+    shared = cells(one.contribution)
+    how = f", in {_NUMBERS[shared]} cells that share their noise" if shared > 1 else ""
     yield folded(
         f"{one.aggregate.text}: "
         + (f"Δ = {reach}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {reach}")
         + how,
         2,
     )
-    for line in _argument(one.aggregate, check, told):
-        yield folded(line, 4)
+    for argument in (one.aggregate, *_further(one.aggregate)):
+        for line in _argument(argument, check, told):
+            yield folded(line, 4)
     scale = f"scale {rough(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
     yield folded(
         f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise, {scale}, {_error(one)}", 4
@@ -132,8 +136,9 @@ def _error(one: Measurement) -> str:
         return f"± {rough(width)} at 95%"
     if one.scale is None:
         return "± depends on the parameters"
-    # the farthest that noise moves a mean of many rows: by one cell's alone, where the mean is at an end of its range
-    reach = halfwidth(one.scale, _SURE) * one.grid
+    reach = one.among_many(_SURE)
+    if reach is None:
+        return "± depends on how far the values spread"
     return f"about ± {rough(reach)}/n at 95% where n rows are averaged: ± {rough(reach / _TYPICAL)} of {_TYPICAL}"
 
 
@@ -141,6 +146,11 @@ def _share(epsilon: Amount, total: Amount) -> str:
     if not epsilon.known or not total.known or epsilon == total:
         return ""
     return f" ({number_text(round(100 * epsilon.constant / total.constant, 1))}%)"
+
+
+def _further(one: Aggregate) -> list[Aggregate]:
+    """Its other arguments, each as if it were its only one."""
+    return [replace(one, argument=term, domain=domain, argument_type=term.type) for term, domain in one.others]
 
 
 def _argument(one: Aggregate, check: StatementCheck, told: set[str]) -> Iterator[str]:

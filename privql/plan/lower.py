@@ -11,9 +11,10 @@ from privql.check.columns import produced
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery, GroupingKey, Once
 from privql.kernel import rules
+from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar, Value, fields
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Contribution, Key, Listed
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
 from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
@@ -91,7 +92,7 @@ def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int
 
 def _asked(block: Block) -> list[Scalar]:
     asked = [key.value for key in block.keys]
-    return asked + [term for one in block.aggregates for term in (one.argument, one.where) if term is not None]
+    return asked + [term for one in block.aggregates for term in one.reads]
 
 
 def _related(
@@ -128,5 +129,10 @@ def _grouped(
 
 def _reads(contribution: Contribution) -> frozenset[str]:
     read = fields(contribution.where) if contribution.where is not None else frozenset()
-    steps = getattr(contribution, "steps", None)
-    return read | fields(steps.value) if steps is not None else read
+    match contribution:
+        case Total(steps=steps) | Balance(steps=steps):
+            return read | fields(steps.value)
+        case Powers(factors=factors):
+            return read.union(*(fields(steps.value) for steps, _ in factors))
+        case Tally():
+            return read

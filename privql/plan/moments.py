@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 
 from privql.check.relations import Aggregate
@@ -11,7 +10,7 @@ from privql.domains import Domain
 from privql.functions.aggregate.within import SPREADS, domain_within
 from privql.kernel.features import FACTOR_LIMIT, Feature, Moment, Steps, Tally
 from privql.kernel.scalars import FLOAT, Apply, Const, Field, Scalar, ValueType, decimal
-from privql.plan.bounds import steps_of
+from privql.plan.bounds import coarsened, steps_of
 from privql.plan.declared import applied
 
 _WHOLE = decimal(19, 0)
@@ -61,12 +60,7 @@ def moment(one: Aggregate, present: Scalar, made: Made) -> Scalar:
 
 def _factor(value: Scalar, domain: Domain) -> Steps:
     """As fine as a sum would take it, or as the products allow."""
-    steps, wider = steps_of(value, domain, spread=True), 1
-    while steps.high // wider - steps.low // wider + 2 > FACTOR_LIMIT:
-        wider *= 2
-    if wider == 1:
-        return steps
-    return replace(steps, grid=steps.grid * wider, low=steps.low // wider, high=-(-steps.high // wider))
+    return coarsened(steps_of(value, domain, spread=True), FACTOR_LIMIT)
 
 
 def _within(value: Scalar, domain: Domain) -> Scalar:

@@ -16,7 +16,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
-from privql.kernel.sums import Balance, Contribution
+from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Unit
 from privql.kernel.two import halfwidth_of_two, weights
@@ -51,6 +51,14 @@ class Measurement:
         """None while ε has a parameter without a value."""
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
 
+    def among_many(self, confidence: Fraction) -> Fraction | None:
+        """The farthest that noise moves what is measured of n rows, n times: a mean or a variance by one cell's alone,
+        where all values are at an end of their range. None where it depends on more than that."""
+        linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
+        if self.scale is None or self.aggregate.function not in linear:
+            return None
+        return halfwidth(self.scale, confidence) * self.grid
+
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:
         """How far off the answer may be - of one that is read off it, too - where that does not depend on the data."""
         if self.scale is None or self.open:
@@ -59,7 +67,7 @@ class Measurement:
             case Balance(steps=steps), "count" | "sum" as gives:
                 over, grid = steps.high - steps.low, self.grid if gives == "sum" else Fraction(1)
                 return halfwidth_of_two(self.scale, weights(steps.low, steps.high, gives), over, confidence) * grid
-            case Balance(), _:
+            case Balance() | Powers(), _:
                 return None
             case _:
                 return halfwidth(self.scale, confidence) * self.grid

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import prod
 
 from privql.check.relations import Aggregate, Block
 from privql.diagnostics import refuse
 from privql.kernel import measure
-from privql.kernel.features import Tally
-from privql.kernel.sums import Contribution
+from privql.kernel.features import Tally, Total
+from privql.kernel.sums import Balance, Contribution, Powers
 from privql.plan.lower import Lowered
 from privql.plan.spend import Wanted
 from privql.policy.findings import listing
@@ -27,5 +28,15 @@ def wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, blo
             help=f"end the query with `AT MOST {groups}10 ROWS PER UNIT`, or ask the owner to declare it",
         )
     moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
-    grid = Fraction(1) if isinstance(made, Tally) else made.steps.grid
-    return Wanted(aggregate, made, moved, grid)
+    return Wanted(aggregate, made, moved, _grid(made))
+
+
+def _grid(made: Contribution) -> Fraction:
+    """What one step of a cell is worth, in the units of what was counted in steps."""
+    match made:
+        case Tally():
+            return Fraction(1)
+        case Powers(factors=factors):
+            return prod((steps.grid**degree for steps, degree in factors), start=Fraction(1))
+        case Total(steps=steps) | Balance(steps=steps):
+            return steps.grid

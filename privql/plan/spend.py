@@ -19,7 +19,7 @@ from privql.domains import number_text
 from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
-from privql.kernel.sums import Balance, Contribution
+from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within
 from privql.plan.amounts import ZERO, Amount, amount, known
 from privql.syntax import ast
@@ -179,12 +179,13 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
             why="the answer itself is not known yet",
             help="state an absolute error, such as WITHIN 20",
         )
-    if isinstance(one.contribution, Balance):
+    if isinstance(one.contribution, Balance | Powers):
+        of = "an average" if isinstance(one.contribution, Balance) else "what is made of averages"
         raise refuse(
             "PQL0411",
             f"WITHIN cannot be promised for `{one.aggregate.text}`",
             one.aggregate.span,
-            why="the error of an average depends on how many rows there are, which is private",
+            why=f"the error of {of} depends on how many rows there are, which is private",
             help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",
         )
     if one.aggregate.privacy is not None and one.aggregate.privacy.bounds_auto:

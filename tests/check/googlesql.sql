@@ -81,6 +81,10 @@ SELECT IF(open, 1, 0) AS a, NULLIF(code, 'N') AS b, COALESCE(name, code) AS c, G
 SELECT x FROM UNNEST([1, 2, 3]) AS x;
 SELECT STRING_AGG(code, ',') AS codes FROM regions;
 SELECT code FROM regions WHERE population BETWEEN 5 AND 200 AND name IS NOT NULL AND code != 'Q' AND code <> 'R';
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  VAR_POP(age, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  STDDEV_POP(age, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 SELECT STDDEV_POP(population) AS a, VAR_SAMP(population) AS b, CORR(population, population) AS c FROM regions;
 SELECT PERCENTILE_CONT(population, 0.5) OVER () AS median FROM regions;
 SELECT CASE code WHEN 'N' THEN 1 ELSE 0 END AS north FROM regions LIMIT 2 OFFSET 1;
@@ -173,10 +177,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_uni
 FROM patients RIGHT JOIN (SELECT DISTINCT code AS region FROM regions) USING (region) GROUP BY region;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNT(*, contribution_bounds_per_group => (0, 1), report_format => 'JSON') AS n FROM patients;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  VAR_POP(age, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  STDDEV_POP(age, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   PERCENTILE_CONT(age, 0.5, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)

@@ -26,8 +26,9 @@ from privql.kernel.scalars import (
     Value,
     ValueType,
 )
-from privql.kernel.sums import Balance, Contribution, Key, Sums
+from privql.kernel.sums import Balance, Contribution, Key, Powers, Sums
 from privql.kernel.terms import Filter, KeepRows, Project, Relation, Scan, Unit
+from privql.plan.bounds import coarsened
 from tests.engines.values import Columns, Row, column, connect, load
 from tests.functions.pools import NARROW, PRICE, WIDE, Call, calls, some_value
 from tests.reference import types
@@ -150,13 +151,21 @@ class Terms:
                 value = Apply("clamp", (value, *exact), type)
         return Steps(value, grid, low, high)
 
+    def powers(self, columns: dict[str, ValueType], where: Scalar | None) -> Powers:
+        """As the planner makes them: their cells fit."""
+        degrees = self.random.choice(((1,), (2,), (1, 1), (1, 2), (2, 1), (2, 2)))
+        factors = ((coarsened(self.steps(columns), 2 ** (60 // sum(degrees))), degree) for degree in degrees)
+        return Powers(tuple(factors), where)
+
     def contribution(self, columns: dict[str, ValueType]) -> Contribution:
         where = self.scalar(BOOL, columns, 2) if self.random.random() < 0.3 else None
-        match self.random.randrange(3):
+        match self.random.randrange(4):
             case 0:
                 return Tally(where)
             case 1:
                 return Total(self.steps(columns), where)
+            case 2:
+                return self.powers(columns, where)
             case _:
                 return Balance(self.steps(columns), where)
 

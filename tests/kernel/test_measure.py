@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import prod
 
 import pytest
 
@@ -13,7 +15,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field
-from privql.kernel.sums import Balance, Contribution, Key, Listed
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
 from privql.kernel.terms import Scan, Unit
 
 X, G = Field("x", INT), Field("g", INT)
@@ -26,7 +28,22 @@ CONTRIBUTIONS: list[Contribution] = [
         for low, high in ((0, 3), (-2, 3), (1, 3), (-3, -1), (-3, 0), (2, 2))
         if (low, high) != (2, 2) or make is Total
     ),
+    *(
+        Powers(tuple((Steps(X, Fraction(1), low, high), degree) for low, high, degree in factors))
+        for factors in (
+            ((-1, 2, 2),),
+            ((0, 1, 1), (-1, 1, 1)),
+            ((0, 1, 1), (1, 3, 2)),
+            ((0, 1, 2), (-1, 0, 2)),
+        )
+    ),
 ]
+
+
+POWERS: dict[int, Callable[[int, int], tuple[int, ...]]] = {
+    1: lambda x, rest: (rest, x),
+    2: lambda x, rest: (rest * rest, 2 * x * rest, x * x),
+}
 
 
 def vectors(contribution: Contribution) -> list[tuple[int, ...]]:
@@ -38,6 +55,13 @@ def vectors(contribution: Contribution) -> list[tuple[int, ...]]:
             return [(0,), *((s,) for s in range(steps.low, steps.high + 1))]
         case Balance(steps=steps):
             return [(0, 0), *((s - steps.low, steps.high - s) for s in range(steps.low, steps.high + 1))]
+        case Powers(factors=factors):
+            terms = [
+                [POWERS[degree](s - steps.low, steps.high - s) for s in range(steps.low, steps.high + 1)]
+                for steps, degree in factors
+            ]
+            rows = [tuple(map(prod, product(*chosen))) for chosen in product(*terms)]
+            return [(0,) * len(rows[0]), *rows]
 
 
 def bags(contribution: Contribution, rows: int, groups: int) -> list[tuple[int, ...]]:
@@ -112,6 +136,17 @@ def test_groups_are_listed_once_and_read_their_own_row(keys: tuple[Key | Listed,
         (Total(Steps(X, Fraction(0), 0, 1)), Fraction(1)),
         (Total(Steps(X, Fraction(1), 0, 2**62 + 1)), Fraction(1)),
         (Balance(Steps(X, Fraction(1), 1, 1)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 1, 1), 2),)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 2), 1), (Steps(X, Fraction(1), 1, 1), 2))), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 2, 1), 2),)), Fraction(1)),
+        (Powers(((Steps(NOWHERE, Fraction(1), 0, 1), 2),)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 1), 2),), NOWHERE), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 1), 3),)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 1), 0),)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 1), 1),) * 3), Fraction(1)),
+        (Powers(()), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 2**31 + 1), 2),)), Fraction(1)),
+        (Powers(((Steps(X, Fraction(1), 0, 2**16), 2),) * 2), Fraction(1)),
         (Total(Steps(Field("nowhere", INT), Fraction(1), 0, 1)), Fraction(1)),
         (Tally(Field("nowhere", INT)), Fraction(1)),
     ],

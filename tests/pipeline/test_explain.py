@@ -75,6 +75,8 @@ OTHERS = [
     "SELECT COUNT(DISTINCT id) FROM lines WHERE flag = 'R'",
     "SELECT AVG(n), COUNT(*) FROM (SELECT id, flag, COUNT(*) AS n FROM lines GROUP BY id, flag) AS t SPEND EPSILON 2",
     "SELECT COUNT(*) FROM (SELECT id FROM lines UNION ALL SELECT id FROM clicks) AS t AT MOST 9 ROWS PER UNIT",
+    "SELECT flag, VARIANCE(price), STDDEV(quantity), CORR(price, quantity) FROM lines GROUP BY flag SPEND EPSILON 1",
+    "SELECT COVAR_POP(views, views * views) AS c, REGR_SLOPE(views, views + 1) AS s FROM visits SPEND EPSILON $e",
     "SELECT shipped, job, SUM(price) FROM lines JOIN customers USING (id) GROUP BY shipped, job SPEND EPSILON 4",
 ]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable
 
 from privql.functions.scalar import evaluate_term
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Value
-from privql.kernel.sums import Balance, Contribution, Key, Keys, Listed, Sums, cells
+from privql.kernel.sums import Balance, Contribution, Key, Keys, Listed, Powers, Sums, cells
 from privql.kernel.terms import (
     Combine,
     Filter,
@@ -53,7 +54,7 @@ def run(sums: Sums, tables: Tables, salt: bytes, publics: Publics | None = None)
         if group is not None:
             at = 0
             for contribution in sums.contributions:
-                for added in _contributed(contribution, row):
+                for added in contributed(contribution, row):
                     group[at] += added
                     at += 1
     return list(groups.values())
@@ -73,7 +74,7 @@ def counted(keys: Keys, tables: Tables, salt: bytes, publics: Publics | None = N
     return sorted(found.items(), key=lambda group: [(value is None, value) for value in group[0]])
 
 
-def _contributed(contribution: Contribution, row: Row) -> Iterable[int]:
+def contributed(contribution: Contribution, row: Row) -> Iterable[int]:
     if not holds(contribution.where, row):
         return [0] * cells(contribution)
     match contribution:
@@ -84,6 +85,15 @@ def _contributed(contribution: Contribution, row: Row) -> Iterable[int]:
         case Balance(steps=steps):
             s = in_steps(steps, row)
             return [0, 0] if s is None else [s - steps.low, steps.high - s]
+        case Powers(factors=factors):
+            terms = []
+            for steps, degree in factors:
+                s = in_steps(steps, row)
+                if s is None:
+                    return [0] * cells(contribution)
+                x, rest = s - steps.low, steps.high - s
+                terms.append([math.comb(degree, i) * x**i * rest ** (degree - i) for i in range(degree + 1)])
+            return [math.prod(each) for each in itertools.product(*terms)]
 
 
 def rows(relation: Relation, tables: Tables, salt: bytes, publics: Publics) -> list[Owned]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -85,7 +86,7 @@ def apart(answer: Table, plain: Sequence[tuple[Value, ...]], keys: int) -> str |
 
 
 def _same(mine: Value, exact: Value) -> bool:
-    if exact is None:
+    if exact is None or (isinstance(exact, float) and math.isnan(exact)):  # what has no spread has no correlation
         return not mine
     if mine is not None and (isinstance(mine, float) or isinstance(exact, float)):
         assert isinstance(mine, (int, float, Fraction)) and isinstance(exact, (int, float, Fraction))

@@ -28,6 +28,8 @@ KEYS = (
     "CLAMP(z, 0, 3)",
     "NULLIF(b, 2)",
 )
+SPREADS = ("VAR_POP", "VARIANCE", "STDDEV_POP", "STDDEV")
+PAIRS = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT")
 
 
 class Queries:
@@ -50,8 +52,10 @@ class Queries:
 
     def aggregate(self) -> str:
         pick = self.choice
-        function = pick.choice(("COUNT", "SUM", "SUM", "AVG"))
+        function = pick.choice(("COUNT", "SUM", "SUM", "AVG", pick.choice((*SPREADS, *PAIRS))))
         argument = self.number(2)
+        if function in PAIRS:
+            argument = f"{pick.choice(NUMBERS)}, {argument}"
         if function == "COUNT":
             argument = pick.choice(("*", "s", "z", "t", argument))
         made = f"{function}({argument})"

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from tests.soundness.related_groups import Grouping, Groups
 from tests.soundness.related_text import TABLES, Query, Rows, Text, either, read
 
+SPREADS = ("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV")
+PAIRS = ("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_SLOPE", "REGR_INTERCEPT")
+
 
 class Queries(Grouping):
     def query(self) -> Query:
@@ -42,6 +45,8 @@ class Queries(Grouping):
         x = self.pick.choice(scope).sql
         numbers = [f"SUM({self.bounded(scope)})", f"SUM({self.number(scope)})", f"AVG({self.bounded(scope)})"]
         numbers.append(self.automatic(scope, ("SUM",) if groups.rolled_up else ("SUM", "SUM", "AVG")))
+        if not groups.rolled_up:
+            numbers += [self.spread(scope)]
         made = self.pick.choice(("COUNT(*)", "COUNT(*)", f"COUNT({x})", *numbers))
         return made + self.filtered(scope)
 
@@ -49,8 +54,13 @@ class Queries(Grouping):
         units = [c.sql for c in scope if c.kind == "unit"] or ["1"]
         text, whole = self.value(scope, "text"), f"CLAMP({self.value(scope, 'int')}, -2, 2)"
         values = (f"COUNT(DISTINCT {self.pick.choice(units)})", f"COUNT(DISTINCT {text})", f"COUNT(DISTINCT {whole})")
-        numbers = (f"SUM(DISTINCT {whole})", f"AVG(DISTINCT {whole})")
+        numbers = (f"SUM(DISTINCT {whole})", f"AVG(DISTINCT {whole})", f"VAR_POP(DISTINCT {whole})")
         return self.pick.choice((*values, *numbers)) + self.filtered(scope)
+
+    def spread(self, scope: Sequence[Text]) -> str:
+        x, y = self.bounded(scope), self.bounded(scope)
+        alone, pair = self.pick.choice(SPREADS), self.pick.choice(PAIRS)
+        return self.pick.choice((f"{alone}({x})", f"{pair}({x}, {y})"))
 
     def automatic(self, scope: Sequence[Text], functions: Sequence[str]) -> str:
         wide = [c.sql for c in scope if c.kind == "wide"] or [self.number(scope)]

@@ -10,7 +10,7 @@ import pytest
 
 from privql.check.relations import CheckedQuery
 from privql.diagnostics import Source
-from privql.domains import interval
+from privql.domains import Domain, interval
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from tests.soundness.neighbours import moves
@@ -62,15 +62,19 @@ def test_a_checker_that_is_wrong_costs_no_privacy(seed: int, monkeypatch: pytest
     choice = random.Random(seed)
     honest = room.checked
 
+    def lie(domain: Domain) -> Domain:
+        low, high = sorted(Fraction(choice.randint(-40, 40), choice.choice((1, 1, 4))) for _ in range(2))
+        grid = choice.choice((domain.grid, Fraction(1), Fraction(1, 8), None))
+        return interval(low, high, True, grid)
+
     def lying(node: object, context: object) -> CheckedQuery:
         query = honest(node, context)  # type: ignore[arg-type]
         blocks = []
         for block in query.blocks:
             aggregates = []
             for one in block.aggregates:
-                low, high = sorted(Fraction(choice.randint(-40, 40), choice.choice((1, 1, 4))) for _ in range(2))
-                grid = choice.choice((one.domain.grid, Fraction(1), Fraction(1, 8), None))
-                aggregates.append(replace(one, domain=interval(low, high, True, grid)))
+                others = tuple((term, lie(domain)) for term, domain in one.others)
+                aggregates.append(replace(one, domain=lie(one.domain), others=others))
             keys = []
             for key in block.keys:
                 kept = [m for m in key.members if choice.random() < 0.6] or [key.members[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice, product
 from typing import assert_never
 
 from privql.engines.duckdb.expressions import Spelled, huge, literal
@@ -27,6 +28,7 @@ from privql.kernel.features import (
     Total,
 )
 from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal, fields
+from privql.kernel.sums import Powers
 
 HALF = 2**62
 
@@ -86,6 +88,22 @@ class Aggregates:
         if measure.null_as == 0:
             return Summed(name)
         return Summed(name, measure.null_as, self.count("*", of), self.count(measure.counted, of))
+
+    def powers(self, made: Powers) -> tuple[str, tuple[Summed, ...]]:
+        """How many rows have all factors; and over these the sums of the products of their powers, up to the degree of
+        each, all but the first, which counts them."""
+        offsets = [self._offset(steps, short=True) for steps, _ in made.factors]
+        tests = [f"{offset} IS NOT NULL" for offset in offsets]
+        if made.where is not None:
+            tests.append(str(self.value(made.where)))
+        of = f" FILTER (WHERE {' AND '.join(tests)})"
+        sums = []
+        for powers in islice(product(*(range(degree + 1) for _, degree in made.factors)), 1, None):
+            factors = [offset for offset, power in zip(offsets, powers, strict=True) for _ in range(power)]
+            name = self.add(f"sum({' * '.join(factors)}){of}")
+            self.scales[name] = 0
+            sums.append(Summed(name))
+        return self.count("*", of), tuple(sums)
 
     def present(self, measure: Measure, of: str) -> str:
         """How many have steps."""
@@ -147,10 +165,13 @@ class Aggregates:
             test += f" AND {self.value(where)}"
         return self.add(f"list({found}) FILTER (WHERE {test}){over}")
 
-    def _offset(self, steps: Steps) -> str:
-        """How many steps a row lies above their lower bound, in 128 bits."""
+    def _offset(self, steps: Steps, short: bool = False) -> str:
+        """How many steps a row lies above their lower bound, in 128 bits; `short`: in 64."""
         measure = self.measure(steps, grouped=True)
         name = self.measures.setdefault(measure.sql, self.names.new("s"))
+        if short:
+            units = f"CAST({whole(name, measure.scale)} AS BIGINT)" if measure.scale else name
+            return f"({units} - {literal(steps.low, INT)})"
         return f"({whole(name, measure.scale)} - {huge(steps.low)})"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from privql.engines.duckdb.aggregates import HALF, Summed
 from privql.engines.duckdb.emit import Statement
 from privql.engines.interface import Cells, smallest
 from privql.kernel.features import Tally, Total
-from privql.kernel.sums import Balance, Sums
+from privql.kernel.sums import Balance, Powers, Sums
 
 _SAFE = 2**61
 
@@ -30,6 +32,8 @@ def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]
                 if max(_most(counted) * max(abs(steps.low), abs(steps.high)), _most(added)) >= _SAFE:
                     counted, added = counted.astype(object), added.astype(object)
                 columns += [added - steps.low * counted, steps.high * counted - added]
+            case Powers():
+                columns += _terms(contribution, [_count(tally, found), *(_sum((one,), found) for one in total)])
     exact: npt.DTypeLike = np.int64 if all(column.dtype == np.int64 for column in columns) else object
     result = np.zeros((sums.groups, sums.width), dtype=exact)
     for place, column in enumerate(columns):
@@ -42,8 +46,28 @@ def _count(tally: str | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDAr
     return np.asarray(found[tally])
 
 
-def _sum(total: Summed | None, found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    assert total is not None
+def _terms(powers: Powers, moments: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """`moments`: Σ u^i·v^j over the rows, by the powers in their order. Each cell is a whole combination of them:
+    C(d,i)·x^i·(R-x)^(d-i) = Σ C(d,i)·C(d-i,k)·R^(d-i-k)·(-1)^k·x^(i+k)."""
+    of_factors = []
+    for steps, degree in powers.factors:
+        width, expanded = steps.high - steps.low, []
+        for i in range(degree + 1):
+            rest = range(degree - i + 1)
+            part = [comb(degree, i) * comb(degree - i, k) * width ** (degree - i - k) * (-1) ** k for k in rest]
+            expanded.append([0] * i + part)
+        of_factors.append(expanded)
+    if 16 * max(_most(moments[0]), 1) * powers.whole >= _SAFE:  # what multiplies them adds up to 4 for a factor at most
+        moments = [moment.astype(object) for moment in moments]
+    cells = []
+    for chosen in product(*of_factors):
+        weights = [prod(each) for each in product(*chosen)]
+        cells.append(sum((w * moment for w, moment in zip(weights, moments, strict=True) if w), 0 * moments[0]))
+    return cells
+
+
+def _sum(totals: tuple[Summed, ...], found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    (total,) = totals
     high, low = np.asarray(found[f"{total.column}_high"]), np.asarray(found[f"{total.column}_low"])
     added = high.astype(object) * HALF + low.astype(object) if high.any() else low
     if not total.null_as:

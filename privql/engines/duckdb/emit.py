@@ -20,7 +20,7 @@ from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar
-from privql.kernel.sums import Balance, Key, Sums
+from privql.kernel.sums import Balance, Key, Powers, Sums
 from privql.kernel.sums import Listed as ListedTogether
 from privql.kernel.terms import Public
 
@@ -32,8 +32,8 @@ class Statement:
     sql: str
     arrays: Mapping[str, Arrays]  # to be registered under these names
     publics: Mapping[Public, str]  # as are the rows of these
-    tallies: tuple[str | None, ...]  # the column for each contribution: of its rows, or for a balance those with steps
-    totals: tuple[Summed | None, ...]  # of each contribution, the sum of the steps
+    tallies: tuple[str | None, ...]  # the column for each contribution: of its rows, or of those with steps
+    totals: tuple[tuple[Summed, ...], ...]  # of each contribution, the sum of the steps, or of their powers
 
 
 def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
@@ -41,18 +41,22 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
     below = rows(sums.input, draft)
     layer = Aggregates(below, draft.names)
     tallies: list[str | None] = []
-    totals: list[Summed | None] = []
+    totals: list[tuple[Summed, ...]] = []
     for contribution in sums.contributions:
         where = layer.where(contribution.where)
         match contribution:
             case Tally():
                 tallies.append(layer.count("*", where))
-                totals.append(None)
+                totals.append(())
             case Total(steps=steps) | Balance(steps=steps):
                 measure = layer.measure(steps)
                 balance = isinstance(contribution, Balance)
                 tallies.append(layer.present(measure, where) if balance else None)
-                totals.append(layer.sum(measure, where))
+                totals.append((layer.sum(measure, where),))
+            case Powers():
+                present, summed = layer.powers(contribution)
+                tallies.append(present)
+                totals.append(summed)
             case _:
                 assert_never(contribution)
     groups, arrays = _groups(sums.keys, layer)

@@ -1,0 +1,59 @@
+"""Variances, covariances and what is made of them, of private rows: each is one measurement."""
+
+from __future__ import annotations
+
+from privql.check.arguments import arguments, renamed
+from privql.check.measured import number
+from privql.check.operations import apply, not_yet
+from privql.check.relations import Aggregate
+from privql.check.typed import Place, Typed
+from privql.diagnostics import refuse
+from privql.functions.aggregate.public import resolve_aggregate
+from privql.functions.aggregate.within import MOMENTS, SPREADS, domain_within
+from privql.kernel.scalars import FLOAT
+from privql.syntax import ast
+
+
+def meant(name: str) -> str | None:
+    """Which of them a name means, if any."""
+    found = resolve_aggregate(name, (FLOAT,), False) or resolve_aggregate(name, (FLOAT, FLOAT), False)
+    return found[0] if found is not None and found[0] in MOMENTS else None
+
+
+def spread(node: ast.Call, function: str, place: Place) -> Typed:
+    collector = place.collector
+    assert collector is not None
+    name = node.name.upper()
+    if node.order or node.within_group:
+        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+    nodes, inner, where, star = arguments(node, place)
+    shape, wanted = ("one argument", "x") if function in SPREADS else ("two arguments", "y, x")
+    if star or len(nodes) != len(wanted.split(", ")):
+        raise refuse("PQL0303", f"`{name}` takes {shape}", node.span, help=f"write {name}({wanted})")
+    if collector.rolled_up:
+        raise not_yet(f"`{name}` in CUBE, ROLLUP and GROUPING SETS", node.span, "COUNT, SUM and AVG can be")
+    if node.distinct and len(nodes) > 1:
+        raise not_yet(f"`{name}` of DISTINCT pairs", node.span, "leave out DISTINCT")
+    if node.privacy is not None and node.privacy.bounds_auto:
+        raise not_yet(f"BOUNDS AUTO of `{name}`", node.privacy.span, "state the bounds with CLAMP")
+    first, *others = [number(node, at, inner, place) for at in range(len(nodes))]
+    rooted = function.startswith("stddev")
+    measured = function.replace("stddev", "var")
+    answer = domain_within(measured, (first.domain, *(other.domain for other in others)), None)
+    aggregate = Aggregate(
+        place.context.fresh(),
+        measured,
+        first.term,
+        first.domain,
+        first.type,
+        where,
+        FLOAT,
+        renamed(node, node.name),
+        node.span,
+        node.privacy,
+        node.distinct,
+        tuple((other.term, other.domain) for other in others),
+    )
+    key = (measured, first.term, aggregate.others, where, node.privacy, node.distinct)
+    made = Typed(collector.release(key, aggregate, answer), answer, node.span)
+    return apply("sqrt", [made], node.span) if rooted else made
