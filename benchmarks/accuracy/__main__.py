@@ -1,6 +1,6 @@
 """The table: error of PrivQL and of its peers, at the same total budget, for the same rows and the same unit.
 
-    python -m benchmarks.accuracy [--peers FOLDER] [--runs N] [--only WORD]
+    python -m benchmarks.accuracy [--peers FOLDER] [--runs N] [--only WORD ...]
 
 FOLDER (or PRIVQL_PEERS) has an environment for each peer, as `make bench-peers` creates them. A peer that is not there,
 or fails, is named; so is an operation that it has not. A ratio is of two figures that are each off by chance: it falls
@@ -25,9 +25,7 @@ from benchmarks.accuracy.tasks import Task, tasks
 
 SCRIPTS = Path(__file__).parent / "peers"
 PEERS = ["OpenDP", "SmartNoise", "diffprivlib", "PipelineDP"]
-NEVER = {
-    "Tumult": "not asked: it answers on Spark, in seconds a query, and could not be installed when this was written"
-}
+NEVER = {"Tumult": "not asked: its package could not be installed where this was written"}
 HEAD = ("error of", "PrivQL", "best of the others", "its error", "ratio", "must be", "reached")
 
 Row = tuple[str, ...]
@@ -136,7 +134,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.splitlines()[0])
     parser.add_argument("--peers", default=os.environ.get("PRIVQL_PEERS"), help="the folder of their environments")
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--only", default="", help="rows with this in their name")
+    parser.add_argument("--only", nargs="*", default=[""], help="rows with one of these in their name")
     given = parser.parse_args()
     places = {peer: Path(given.peers or "").absolute() / peer.lower() / "bin" / "python" for peer in PEERS}
     there = {peer: python for peer, python in places.items() if given.peers and python.exists()}
@@ -145,7 +143,7 @@ def main() -> None:
     report.notes += [f"{peer}: {why}" for peer, why in NEVER.items()]
     try:
         for task in tasks():
-            if given.only in task.title:
+            if any(word in task.title for word in given.only):
                 start = time.perf_counter()
                 report.add(task)
                 print(f"{task.title}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
