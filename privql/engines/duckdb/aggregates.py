@@ -93,17 +93,19 @@ class Aggregates:
         """How many rows have all factors; and over these the sums of the products of their powers, up to the degree of
         each, all but the first, which counts them."""
         offsets = [self._offset(steps, short=True) for steps, _ in made.factors]
-        tests = [f"{offset} IS NOT NULL" for offset in offsets]
-        if made.where is not None:
-            tests.append(str(self.value(made.where)))
-        of = f" FILTER (WHERE {' AND '.join(tests)})"
+        if len(offsets) == 1:  # where a test of each row would take as long as the sums
+            of, counted = self.where(made.where), offsets[0]
+        else:
+            tests = [f"{offset} IS NOT NULL" for offset in offsets]
+            tests += [str(self.value(made.where))] if made.where is not None else []
+            of, counted = f" FILTER (WHERE {' AND '.join(tests)})", "*"
         sums = []
         for powers in islice(product(*(range(degree + 1) for _, degree in made.factors)), 1, None):
             factors = [offset for offset, power in zip(offsets, powers, strict=True) for _ in range(power)]
             name = self.add(f"sum({' * '.join(factors)}){of}")
             self.scales[name] = 0
             sums.append(Summed(name))
-        return self.count("*", of), tuple(sums)
+        return self.count(counted, of), tuple(sums)
 
     def present(self, measure: Measure, of: str) -> str:
         """How many have steps."""
