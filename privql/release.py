@@ -19,16 +19,18 @@ from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
+from privql.kernel.ranks import Placed
 from privql.kernel.selection import Selected
 from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit
 from privql.names import fold
+from privql.noise.exponential import exponential
 from privql.noise.laplace import discrete_laplace
 from privql.noise.minimum import noisy_minimum
 from privql.noise.selection import kept
 
 Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of a group each that was kept, or one level
-Wanted = Measured | Selected | Chosen
+Wanted = Measured | Selected | Chosen | Placed
 
 
 class Unpaid(Exception):
@@ -51,7 +53,7 @@ def release(
     """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
-    if not all(type(one) in (Measured, Selected, Chosen) for one in wanted):
+    if not all(type(one) in (Measured, Selected, Chosen, Placed) for one in wanted):
         raise Unpaid("only what the kernel proved can be measured")
     drawn = ledger.drawn(permit)
     if step < len(drawn):
@@ -88,6 +90,8 @@ def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:
             return _selected(one, engine, publics)
         case Chosen():
             return _chosen(one, engine, publics)
+        case Placed():
+            return _placed(one, engine, publics)
 
 
 def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[int]]:
@@ -116,6 +120,13 @@ def _chosen(chosen: Chosen, engine: Engine, publics: Publics) -> list[list[int]]
     """Its number; how many units are of each level is forgotten."""
     units = engine.run(chosen.term, secrets.token_bytes(16), publics)
     return [[noisy_minimum(chosen.scores([int(count) for count in units[:, 0]]), chosen.scale)]]
+
+
+def _placed(placed: Placed, engine: Engine, publics: Publics) -> list[list[int]]:
+    """A step for each group; which values were near it is forgotten."""
+    groups = engine.ranks(placed.term, secrets.token_bytes(16), publics)
+    low, exponent = placed.term.steps.low, placed.exponent
+    return [[low + exponential(placed.term.pieces(group), exponent)] for group in groups]
 
 
 def _read(one: Wanted, rows: list[list[Any]]) -> Rows:

@@ -1,4 +1,5 @@
-"""Aggregates of DISTINCT values: each is measured over rows of its own, and stands beside the others by the group keys.
+"""Aggregates that are measured by themselves - values by their rank; what is of DISTINCT values, over rows of its own -
+and stand beside the others by the group keys.
 
 How many different units there are in a group is counted over one row for each unit and group; different values of other
 columns over one row for each value, whoever has it.
@@ -26,6 +27,7 @@ from privql.check.relations import (
 )
 from privql.check.typed import Context
 from privql.diagnostics import Span
+from privql.functions.aggregate.within import RANKED
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar
 from privql.kernel.terms import Unit
 
@@ -39,18 +41,18 @@ def blocks(
     span: Span,
     context: Context,
 ) -> Rel:
-    """The groups of all aggregates: those of plain ones, and beside them those of each with DISTINCT. Groups that
+    """The groups of all aggregates: those of plain ones, and beside them those of each other. Groups that
     nobody listed are found once."""
-    plain = tuple(one for one in aggregates if not one.distinct)
-    distinct = [one for one in aggregates if one.distinct]
+    plain = tuple(one for one in aggregates if not _alone(one))
+    alone = [one for one in aggregates if _alone(one)]
     looked = any(key.members is None for key in keys)
-    if len(distinct) == 1 and not plain and not looked:
-        return _apart(rel, tables, unit, keys, distinct[0], None, span, context)
+    if len(alone) == 1 and not plain and not looked:
+        return _apart(rel, tables, unit, keys, alone[0], None, span, context)
     made: Rel | None = None
     first = len(context.blocks) if looked else None  # finds the groups of all
     if plain or looked:
         made = _measured(rel, tables, unit, keys, plain, None, span, context)
-    for one in distinct:
+    for one in alone:
         if made is None:
             made = _apart(rel, tables, unit, keys, one, None, span, context)
         else:
@@ -60,6 +62,10 @@ def blocks(
             made = Joined("INNER" if same else "CROSS", made, other, both(same))
     assert made is not None
     return made
+
+
+def _alone(one: Aggregate) -> bool:
+    return one.distinct or one.function in RANKED
 
 
 def _like(key: GroupingKey, context: Context) -> str:
@@ -81,6 +87,8 @@ def _apart(
     span: Span,
     context: Context,
 ) -> Rel:
+    if not one.distinct:
+        return _measured(rel, tables, unit, keys, (one,), groups_of, span, context)
     assert one.argument is not None
 
     def kept(value: Scalar) -> Field:

@@ -12,6 +12,7 @@ from privql.check.features import feature
 from privql.check.measured import measured
 from privql.check.moments import UNIT_FIRST, unit, unit_first
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
+from privql.check.ranked import placed, ranked
 from privql.check.scope import unknown_name
 from privql.check.spelled import SPELLED
 from privql.check.spread import meant, spread
@@ -110,8 +111,11 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     if collector.private:
         if collector.gathered:
             return feature(node, name, place)
-        function = meant(name)
-        return measured(node, name, place) if function is None else spread(node, function, place)
+        if (function := meant(name)) is not None:
+            return spread(node, function, place)
+        if (function := placed(name)) is not None:
+            return ranked(node, function, place)
+        return measured(node, name, place)
     return exact(node, name, place)
 
 

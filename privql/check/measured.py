@@ -28,7 +28,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     assert collector is not None
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
-        help = "COUNT, SUM, AVG, variances and correlations can be measured"
+        help = "COUNT, SUM, AVG, variances, correlations and quantiles can be measured"
         if name in ("count_if", "countif"):
             help = "write `COUNT(*) FILTER (WHERE …)`"
         raise not_yet(f"`{name.upper()}` of private rows", node.span, help)
@@ -68,8 +68,8 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     return Typed(collector.release(key, aggregate, answer), answer, node.span)
 
 
-def number(node: ast.Call, at: int, inner: Place, place: Place) -> Typed:
-    """An argument that is a number within known bounds, or whose bounds are to be found."""
+def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -> Typed:
+    """An argument that is a number within known bounds, or whose bounds are to be found. `why`: there must be any."""
     written, name = node.args[at], node.name.upper()
     argument = ex.typed(written, inner)
     if argument.free and isinstance(written, ast.Param):
@@ -84,7 +84,7 @@ def number(node: ast.Call, at: int, inner: Place, place: Place) -> Typed:
     if node.privacy is None or not node.privacy.bounds_auto:
         if not argument.domain.bounded and not argument.domain.empty:
             argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
-        _bounded(node, at, argument)
+        _bounded(node, at, argument, why)
     return argument
 
 
@@ -135,7 +135,7 @@ def _between(held: Sequence[Value], known: Domain) -> Domain | None:
     return interval(min(numbers), max(numbers), known.nullable, known.grid) if numbers else None
 
 
-def _bounded(node: ast.Call, at: int, argument: Typed) -> None:
+def _bounded(node: ast.Call, at: int, argument: Typed, why: str) -> None:
     domain, name = argument.domain, node.name
     if domain.bounded or domain.empty:
         return
@@ -155,7 +155,7 @@ def _bounded(node: ast.Call, at: int, argument: Typed) -> None:
         f"`{name}` needs a bounded argument",
         argument.span,
         label=missing,
-        why=f"sensitivity: |{written}| x rows per unit = ∞",
+        why=why or f"sensitivity: |{written}| x rows per unit = ∞",
         help=f"write `{name.upper()}({', '.join(clamped)})` with bounds that you know{looking}",
         fixes=(Fix(node.args[at].span, fix),),
     )

@@ -23,7 +23,7 @@ SPELLED = {
     "to_number": "`CAST(REPLACE(x, ',', '') AS DECIMAL(12, 2))`",
     # GoogleSQL's
     **{f"anon_{name}": f"`{name.upper()}(x)` {_SPEND}" for name in ("count", "sum", "avg", "var_pop", "stddev_pop")},
-    **dict.fromkeys(("anon_percentile_cont", "anon_quantiles"), f"`AVG(x)` {_SPEND}"),
+    **dict.fromkeys(("anon_percentile_cont", "anon_quantiles"), f"`QUANTILE(x, 0.5)` {_SPEND}"),
     "approx_quantiles": "`QUANTILE(x, 0.25)`, one for each fraction",
     "approx_count_distinct": "`COUNT(DISTINCT x)`",
     "approx_top_count": "`COUNT(*)`, GROUP BY x, ORDER BY and LIMIT",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Combine, Join, Mark, Public, Relation, Scan
@@ -91,12 +92,15 @@ class Engine(Protocol):
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` if a source or a column that a scan needs is not there."""
 
-    def rehearse(self, term: Sums | Keys) -> None:
+    def rehearse(self, term: Sums | Keys | Ranks) -> None:
         """Raise an `EngineError` if it cannot be run, as far as that shows before anything is charged: whatever the
         rows are, for none is read."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        """The values of each group near the wanted rank, in order, one group after the other as in `run`."""
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""

@@ -66,6 +66,8 @@ def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -
             return [_mean(a, b, steps) for a, b in zip(first, columns[recipe.cell + 1], strict=True)]
         case Powers():
             return spreads(one, recipe.contribution, columns[recipe.cell : recipe.cell + width(recipe.contribution)])
+        case Steps():
+            return [_value(cell, one, recipe.contribution, recipe.type) for cell in first]
         case Total(steps=steps):
             return [_sum(cell, steps.grid, recipe.type) for cell in first]
         case _:
@@ -82,6 +84,14 @@ def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:
         case _:
             whole = _rounded(cell * grid.numerator, grid.denominator)
             return integer(whole)
+
+
+def _value(cell: int, one: Aggregate, steps: Steps, type: ValueType) -> Value:
+    """The outer steps may lie a little beyond the ends of the domain."""
+    value = cell * steps.grid
+    if one.domain.low is not None and one.domain.high is not None and not one.domain.empty:
+        value = min(max(value, one.domain.low), one.domain.high)
+    return _sum(value.numerator, Fraction(1, value.denominator), type)
 
 
 def _mean(a: int, b: int, steps: Steps) -> float | None:

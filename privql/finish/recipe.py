@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from privql.kernel.features import Total
+from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import ValueType
 from privql.kernel.sums import Balance, Contribution, Powers
 
@@ -15,10 +15,11 @@ from privql.kernel.sums import Balance, Contribution, Powers
 class Recipe:
     """One aggregate of a block, in the order of `Block.aggregates`.
 
-    `cell` is where its first cell stands among a group's cells, so that two aggregates may share a measurement.
+    `cell` is where its first cell stands among a group's cells, so that two aggregates may share a measurement. Of a
+    value that was drawn it is the number of a step.
     """
 
-    contribution: Contribution
+    contribution: Contribution | Steps
     cell: int
     scale: Fraction  # of the Laplace noise, in steps
     type: ValueType  # of the answer
@@ -34,7 +35,7 @@ class Recipe:
                 return Law("count", Fraction(1), self.scale, steps.low, steps.high)
             case Balance(steps=steps):
                 return Law("total", steps.grid, self.scale, steps.low, steps.high)
-            case Powers():
+            case Powers() | Steps():
                 return None
             case Total(steps=steps):
                 return Law("sum", steps.grid, self.scale)

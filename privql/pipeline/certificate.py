@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from privql.diagnostics import Source
 from privql.kernel.sums import Balance, Powers
 from privql.plan.automatic import Search
 from privql.plan.program import Measurement, Plan
+from privql.plan.ranks import ranked
 from privql.plan.selection import Selection
 
 _RELEASES = {Balance: "two_cell_mean", Powers: "cells_of_powers"}
@@ -25,7 +27,7 @@ def measurements_json(plan: Plan, source: Source | None) -> list[dict[str, Any]]
         out += [_selection(block.selection, source)] if block.selection is not None else []
         levels = block.levels or (None,) * len(block.searches)
         out += [_search(one, level, source) for one, level in zip(block.searches, levels, strict=True)]
-        out += [_measurement(one, source) for one in block.measurements]
+        out += [(_placed if ranked(one.aggregate) else _measurement)(one, source) for one in block.measurements]
     return out
 
 
@@ -66,6 +68,30 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
         "found": [str(end) for end in found] if found is not None else None,
         "scale": str(one.chosen.scale) if one.chosen is not None else f"1/({one.epsilon})",
         "grid": "1",
+        "epsilon": str(one.epsilon),
+        "delta": "0",
+    }
+
+
+def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
+    """Of n values that at place share·n + offset. `l1` and `scale` in places: what one unit moves, and what makes a
+    step e times less likely."""
+    out: dict[str, Any] = {"text": one.aggregate.text}
+    if source is not None:
+        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    drawn = one.placed
+    times = drawn.term.rank.share.denominator if drawn is not None else 1
+    return out | {
+        "block": one.block,
+        "unit": one.unit.name,
+        "rows_per_unit": str(one.rows),
+        "share": str(drawn.term.rank.share) if drawn is not None else None,
+        "offset": str(drawn.term.rank.offset) if drawn is not None else None,
+        "l1": str(Fraction(drawn.moved, times)) if drawn is not None else None,
+        "mechanism": "exponential",
+        "release": "value_by_rank",
+        "scale": str(1 / (drawn.exponent * times)) if drawn is not None else None,
+        "grid": str(one.grid) if drawn is not None else None,
         "epsilon": str(one.epsilon),
         "delta": "0",
     }

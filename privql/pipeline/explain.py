@@ -20,6 +20,7 @@ from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search
 from privql.plan.program import BlockPlan, Measurement
+from privql.plan.ranks import ranked, reach
 from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
@@ -68,7 +69,8 @@ def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
     told: set[str] = set()
     searches = {search.at: search for search in plan.searches}
     for at, one in enumerate(plan.measurements):
-        lines = _measurement(one, total, check, told) if at not in searches else _searched(one, searches[at], total)
+        told_of = _placed if ranked(one.aggregate) else _measurement
+        lines = told_of(one, total, check, told) if at not in searches else _searched(one, searches[at], total)
         for line in lines:
             out += line
     return out
@@ -89,14 +91,33 @@ def _bounding(plan: BlockPlan) -> list[Step]:
             return steps
 
 
+def _placed(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
+    """A value that is drawn by its rank."""
+    drawn, price = one.placed, f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: exponential mechanism"
+    if drawn is None:
+        yield folded(f"{one.aggregate.text}: drawn by its rank", 2)
+        yield folded(f"{price}, ± depends on the parameters", 4)
+        return
+    times = drawn.term.rank.share.denominator
+    away, steps = abs(drawn.term.rank.offset), drawn.term.steps
+    at = f", {number_text(Fraction(away))} values from the end" if away else ""
+    moved = number_text(round(Fraction(drawn.moved, times), 6))
+    yield folded(f"{one.aggregate.text}: drawn by its rank{at}, Δ = {moved} ranks", 2)
+    for line in _argument(one.aggregate, check, told):
+        yield folded(line, 4)
+    ranks = rough(Fraction(reach(steps, drawn.exponent) / times))
+    among = f"among {steps.high + 1 - steps.low} steps of {number_text(one.grid)}"
+    yield folded(f"{price} {among}, at most {ranks} ranks off at 95%", 4)
+
+
 def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
     grid, moved = one.grid, one.sensitivity
-    reach, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
+    most, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
     shared = cells(one.contribution)
     how = f", in {_NUMBERS[shared]} cells that share their noise" if shared > 1 else ""
     yield folded(
         f"{one.aggregate.text}: "
-        + (f"Δ = {reach}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {reach}")
+        + (f"Δ = {most}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {most}")
         + how,
         2,
     )
@@ -136,10 +157,10 @@ def _error(one: Measurement) -> str:
         return f"± {rough(width)} at 95%"
     if one.scale is None:
         return "± depends on the parameters"
-    reach = one.among_many(_SURE)
-    if reach is None:
+    many = one.among_many(_SURE)
+    if many is None:
         return "± depends on how far the values spread"
-    return f"about ± {rough(reach)}/n at 95% where n rows are averaged: ± {rough(reach / _TYPICAL)} of {_TYPICAL}"
+    return f"about ± {rough(many)}/n at 95% where n rows are averaged: ± {rough(many / _TYPICAL)} of {_TYPICAL}"
 
 
 def _share(epsilon: Amount, total: Amount) -> str:

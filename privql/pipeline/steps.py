@@ -21,13 +21,14 @@ from privql.finish.table import Table
 from privql.frozen import inside
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured as Sums
+from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Selected
 from privql.kernel.sums import cells
 from privql.plan.program import BlockPlan
 
 Rows = list[tuple[Any, ...]]
-Release = Callable[[int, Sequence[Sums | Selected | Chosen], Mapping[str, Table]], list[Rows]]
+Release = Callable[[int, Sequence[Sums | Selected | Chosen | Placed], Mapping[str, Table]], list[Rows]]
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
 _GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
@@ -89,7 +90,7 @@ class Program:
         """Whether groups or bounds are still to be found."""
         return bool(plan.looked_for) and plan.block.index not in self.bounded
 
-    def _wanted(self, plan: BlockPlan) -> Sequence[Sums | Selected | Chosen]:
+    def _wanted(self, plan: BlockPlan) -> Sequence[Sums | Selected | Chosen | Placed]:
         """What to measure next; nothing, where no group was found."""
         if self._looks(plan):
             return plan.looked_for
@@ -124,9 +125,9 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
     for aggregate, source in zip(plan.block.aggregates, plan.sources, strict=True):
         one = plan.measurements[source]
         assert one.scale is not None
-        out.append(
-            Recipe(one.contribution, starts[source], one.scale, aggregate.type, _GIVES.get(aggregate.function, "mean"))
-        )
+        made = one.contribution if one.placed is None else one.placed.term.steps
+        gives = _GIVES.get(aggregate.function, "mean")
+        out.append(Recipe(made, starts[source], one.scale, aggregate.type, gives))
     return tuple(out)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.domains import Domain
+from privql.functions.aggregate.within import RANKED
 from privql.kernel.features import STEP_LIMIT, Steps, Tally, Total
 from privql.kernel.scalars import Scalar
 from privql.kernel.sums import Balance, Contribution, Powers
@@ -38,7 +39,7 @@ def contribution(aggregate: Aggregate) -> Contribution:
         bits = min(_FINENESS, _ROOM // sum(degrees))
         factors = (coarsened(steps_of(*value, spread=True), 2**bits) for value in values)
         return Powers(tuple(zip(factors, degrees, strict=True)), aggregate.where)
-    if aggregate.function == "avg":
+    if aggregate.function == "avg" or aggregate.function in RANKED:  # a value by its rank takes rows as a mean does
         return Balance(steps_of(aggregate.argument, aggregate.domain, spread=True), aggregate.where)
     return Total(steps_of(aggregate.argument, aggregate.domain, spread=False), aggregate.where)
 

@@ -15,7 +15,7 @@ from privql.plan.automatic import Search, search_of
 from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered, lower
-from privql.plan.program import BlockPlan, Measurement, Plan, proved
+from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, proved
 from privql.plan.reach import wanted
 from privql.plan.selection import Clauses, Selection, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
@@ -62,7 +62,8 @@ class _Draft:
             assert self.lowered.rows is not None
             shape = (one.contribution, one.sensitivity, one.grid)
             block, rows = self.block, self.lowered.rows
-            return Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_, one.also)
+            made = Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_, one.also)
+            return by_its_rank(made, self.lowered)
 
         paid = zip(self.wanted, self.spent, strict=True)
         made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))

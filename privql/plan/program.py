@@ -10,10 +10,11 @@ from itertools import product
 from privql.check.relations import Aggregate, Block
 from privql.diagnostics import refuse
 from privql.frozen import frozen
-from privql.kernel import measure
+from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
+from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.sums import Balance, Contribution, Powers
@@ -23,6 +24,7 @@ from privql.kernel.two import halfwidth_of_two, weights
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search
 from privql.plan.lower import Lowered
+from privql.plan.ranks import placed, ranked
 from privql.plan.reach import wanted
 from privql.plan.related import PublicRows
 from privql.plan.selection import Selection
@@ -45,6 +47,7 @@ class Measurement:
     epsilon: Amount
     open: bool = False  # its bounds are still to be found: until then, the widest
     also: tuple[Aggregate, ...] = ()
+    placed: Placed | None = None  # of a value that is drawn by its rank, once ε is known
 
     @property
     def scale(self) -> Fraction | None:
@@ -78,7 +81,7 @@ class BlockPlan:
     block: Block
     lowered: Lowered
     measurements: tuple[Measurement, ...]
-    measured: Measured | None  # None while a parameter of its price has no value, or where it only looks for groups
+    measured: Measured | Placed | None  # None while a parameter of its price has no value, or where it looks for groups
     selection: Selection | None = None  # where nobody listed all of its groups
     searches: tuple[Search, ...] = ()  # for bounds that nobody stated
     levels: tuple[int, ...] | None = None  # those that each of them found
@@ -94,7 +97,7 @@ class BlockPlan:
         return tuple(places[aggregate.id] for aggregate in self.block.aggregates)
 
     @property
-    def measurable(self) -> tuple[Measured | Selected | Chosen, ...]:
+    def measurable(self) -> tuple[Measured | Placed | Selected | Chosen, ...]:
         """What is measured of the block, the groups that are still to be found being any, the bounds the widest."""
         return (*self.looked_for, *(() if self.measured is None else (self.measured,)))
 
@@ -122,13 +125,16 @@ class BlockPlan:
             levels=tuple(levels),
         )
 
-    def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Measured | None:
+    def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Measured | Placed | None:
         """The measurement over the groups that were found; None if there is none."""
         if found is None or self.measured is None:
             return self.measured
         if not found:
             return None
         keys = self.lowered.over(found).keys
+        if isinstance(self.measured, Placed):
+            term, epsilon = self.measured.term, self.measured.cost.epsilon
+            return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.rank, epsilon)
         scales = tuple(part.scale for part in self.measured.parts)
         return measure.laplace(self.lowered.stable, keys, self.measured.term.contributions, scales)
 
@@ -197,7 +203,16 @@ class Plan:
         return out
 
 
-def proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | None:
+def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
+    """Where it is one of a value that is drawn, which and in what steps."""
+    if not ranked(one.aggregate) or not one.epsilon.known:
+        return one
+    drawn = placed(one.aggregate, one.unit, lowered, one.epsilon.constant)
+    within = Balance(drawn.term.steps, drawn.term.where)
+    return replace(one, contribution=within, grid=drawn.term.steps.grid, placed=drawn)
+
+
+def proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | Placed | None:
     """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value, and
     where nothing but groups is looked for."""
     if not measurements:
@@ -205,7 +220,9 @@ def proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) 
     scales = [one.scale for one in measurements if one.scale is not None]
     if len(scales) != len(measurements):
         return None
-    measured = measure.laplace(lowered.stable, lowered.keys, lowered.contributions, tuple(scales))
+    measured: Measured | Placed | None = measurements[0].placed
+    if measured is None:
+        measured = measure.laplace(lowered.stable, lowered.keys, lowered.contributions, tuple(scales))
     planned = sum((one.epsilon.constant for one in measurements), Fraction(0))
     if measured.cost.epsilon != planned:
         raise refuse(

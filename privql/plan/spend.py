@@ -16,6 +16,7 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
+from privql.functions.aggregate.within import RANKED
 from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
@@ -181,11 +182,14 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
         )
     if isinstance(one.contribution, Balance | Powers):
         of = "an average" if isinstance(one.contribution, Balance) else "what is made of averages"
+        why = f"the error of {of} depends on how many rows there are, which is private"
+        if one.aggregate.function in RANKED:
+            why = "it is as near as the values lie together there, which is private"
         raise refuse(
             "PQL0411",
             f"WITHIN cannot be promised for `{one.aggregate.text}`",
             one.aggregate.span,
-            why=f"the error of {of} depends on how many rows there are, which is private",
+            why=why,
             help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",
         )
     if one.aggregate.privacy is not None and one.aggregate.privacy.bounds_auto:

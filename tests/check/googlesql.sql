@@ -102,8 +102,12 @@ SELECT LAST_DAY(founded) AS d, IFNULL(name, 'none') AS name FROM regions;
 SELECT ROUND(height, 1) AS a, TRUNC(height) AS b, SIGN(height) AS c, POW(height, 2) AS d, SQRT(ABS(height)) AS e FROM stations;
 SELECT code FROM regions WHERE population > 1 QUALIFY ROW_NUMBER() OVER (ORDER BY population) <= 2;
 SELECT EXTRACT(YEAR FROM founded) AS y, EXTRACT(QUARTER FROM founded) AS q, EXTRACT(DAYOFYEAR FROM founded) AS d FROM regions;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  PERCENTILE_CONT(age, 0.5, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 
--- ours: DISTINCT of values or units, CUBE and ROLLUP are measured here
+-- ours: DISTINCT of values or units, CUBE and ROLLUP, least and greatest values are measured here
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  MAX(age) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNT(DISTINCT age) AS n FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
@@ -178,8 +182,6 @@ FROM patients RIGHT JOIN (SELECT DISTINCT code AS region FROM regions) USING (re
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNT(*, contribution_bounds_per_group => (0, 1), report_format => 'JSON') AS n FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  PERCENTILE_CONT(age, 0.5, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   APPROX_QUANTILES(age, 4, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = v.patient_id)
   COUNT(*, contribution_bounds_per_group => (0, 10)) AS n FROM visits AS v CROSS JOIN patients AS p;
@@ -251,8 +253,6 @@ FROM patients GROUP BY region;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id, group_selection_strategy = PUBLIC_GROUPS, max_groups_contributed = 1)
   s, COUNT(*) AS n
 FROM patients RIGHT JOIN UNNEST(['F', 'M', 'X']) AS s ON sex = s GROUP BY s;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  MAX(age) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNTIF(age > 60) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)

@@ -15,7 +15,7 @@ from typing import assert_never
 from privql.engines.duckdb.aggregates import HALF, Aggregates, Summed, whole
 from privql.engines.duckdb.expressions import Spelled, huge
 from privql.engines.duckdb.members import Arrays, listed, listed_together
-from privql.engines.duckdb.relations import Draft, Listed, ReadScan
+from privql.engines.duckdb.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.kernel.features import Tally, Total
@@ -59,17 +59,27 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
                 totals.append(summed)
             case _:
                 assert_never(contribution)
-    groups, arrays = _groups(sums.keys, layer)
+    groups, arrays = by_groups(sums.keys, layer)
     final = [_whole(name, layer.scales.get(name)) for name in layer.aggregates.values()]
     sql = f"SELECT {', '.join(['group_at', *final])} FROM ({groups})"
     return Statement(sql, arrays, draft.publics, tuple(tallies), tuple(totals))
 
 
-def _groups(keys: tuple[Key | ListedTogether, ...], layer: Aggregates) -> tuple[str, Mapping[str, Arrays]]:
-    """Rows grouped by what the keys are of, then by the places of their values among the members."""
+def by_groups(
+    keys: tuple[Key | ListedTogether, ...], layer: Aggregates, further: Layer | None = None
+) -> tuple[str, Mapping[str, Arrays]]:
+    """Rows grouped by what the keys are of, then by the places of their values among the members; and by the columns of
+    a `further` layer."""
+
+    def rows_for(reader: str) -> str:
+        made = layer.rows()
+        return (made if further is None else made.with_layers(further)).sql(reader)
+
+    beside = "" if further is None else "".join(f", {name}" for name in further.added)
     partial = ", ".join(f"{sql} AS {name}" for sql, name in layer.aggregates.items())
     if not keys:
-        return f"SELECT 0 AS group_at, {partial} FROM ({layer.rows().sql(partial)})", {}
+        by_further = f" GROUP BY {beside[2:]}" if beside else ""
+        return f"SELECT 0 AS group_at{beside}, {partial} FROM ({rows_for(partial + beside)}){by_further}", {}
     arrays: dict[str, Arrays] = {}
     grouped: dict[str, None] = {}
     met, joins, places = "", "", []
@@ -93,12 +103,13 @@ def _groups(keys: tuple[Key | ListedTogether, ...], layer: Aggregates) -> tuple[
         joins += f" JOIN {members.sql} ON {met_by}"
         places.append(f"{table}.o * {stride}")
         stride *= len(key.members)
-    by_all = ", ".join(grouped)
+    by_all = ", ".join(grouped) + beside
     grouping = f"{by_all}, {partial}"
-    inner = f"SELECT {grouping} FROM ({layer.rows().sql(grouping)}) GROUP BY {by_all}"
+    inner = f"SELECT {grouping} FROM ({rows_for(grouping)}) GROUP BY {by_all}"
     total = ", ".join(f"sum({name}) AS {name}" for name in layer.aggregates.values())
     place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
-    return f"SELECT {place}, {total} FROM (SELECT *{met} FROM ({inner})){joins} GROUP BY group_at", arrays
+    met_all = f"SELECT *{met} FROM ({inner})"
+    return f"SELECT {place}{beside}, {total} FROM ({met_all}){joins} GROUP BY group_at{beside}", arrays
 
 
 def _grouping(key: Key, layer: Aggregates) -> tuple[Spelled, Scalar]:

@@ -20,11 +20,13 @@ from privql.engines.duckdb.emit import Statement, emit
 from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.duckdb.members import Arrays
 from privql.engines.duckdb.publics import arrays
+from privql.engines.duckdb.ranks import Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.duckdb.references import read_along, read_by
 from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
-from privql.engines.duckdb.relations import Names, Rows
+from privql.engines.duckdb.relations import Names, ReadScan, Rows
 from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
+from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import ValueType
 from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Public, Scan, Unit
@@ -32,6 +34,7 @@ from privql.kernel.terms import Public, Scan, Unit
 _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
+Term = Sums | Keys | Ranks
 
 # With it 50 million rows stay within 1 GB, what is more going to disk; more was measured to be no faster.
 MEMORY = "800MB"
@@ -80,20 +83,22 @@ class DuckDBEngine:
                 if table.columns and table.column(column) is None:
                     raise EngineError("missing column", name, column)
 
-    def rehearse(self, term: Sums | Keys) -> None:
+    def rehearse(self, term: Term) -> None:
         """Raise an `EngineError` if no statement computes it, or the engine cannot plan that one: no row is read."""
-        if isinstance(term, Keys) or 0 not in (term.groups, term.width):
+        if not isinstance(term, Sums) or 0 not in (term.groups, term.width):
             self._safely(lambda: self._rehearse(term), "unsupported")
 
-    def emit(self, term: Sums | Keys, salt: bytes = b"") -> str:
-        """The statement that `run` or `groups` would run, for the owner's eyes."""
-        if isinstance(term, Keys):
-            return self._safely(lambda: emit_groups(term, self._read, salt).sql)
-        return self._safely(lambda: emit(term, self._read, salt).sql)
+    def emit(self, term: Term, salt: bytes = b"") -> str:
+        """The statement that `run`, `groups` or `ranks` would run, for the owner's eyes."""
+        return self._safely(lambda: _statement(term, self._read, salt).sql)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
         return self._safely(lambda: self._groups(keys, emit_groups(keys, self._read, salt), publics))
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        """The values of each group near the wanted rank, in order, one group after the other as in `run`."""
+        return self._safely(lambda: self._ranks(ranks, salt, publics))
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
@@ -142,14 +147,14 @@ class DuckDBEngine:
 
     # ---- inside
 
-    def _rehearse(self, term: Sums | Keys) -> None:
+    def _rehearse(self, term: Term) -> None:
         with without_rows(self._connection, scans(term.input), self._table) as tables:
 
             def read(scan: Scan, names: Names) -> Rows:
                 return read_along(scan, tables.__getitem__, names)
 
-            statement = emit_groups(term, read, b"") if isinstance(term, Keys) else emit(term, read, b"")
-            given = statement.arrays if isinstance(statement, Statement) else {}
+            statement = _statement(term, read, b"")
+            given = {} if isinstance(statement, GroupStatement) else statement.arrays
             publics = {public.name: NoRows(public.columns) for public in statement.publics}
             with self._beside(given, statement.publics, publics):
                 self._consult_statistics(term, statement)  # of tables without rows they say nothing
@@ -166,6 +171,19 @@ class DuckDBEngine:
             self._consult_statistics(keys, statement)
             return groups(self._connection.execute(statement.sql).fetchall())
 
+    def _ranks(self, ranks: Ranks, salt: bytes, publics: Publics) -> list[Ranked]:
+        def found(statement: RankStatement) -> Found:
+            with self._beside(statement.arrays, statement.publics, publics):
+                self._consult_statistics(ranks, statement)
+                return self._connection.execute(statement.sql).fetchnumpy()
+
+        def histogram(first: int, last: int, shift: int) -> Found | None:
+            statement = emit_histogram(ranks, self._read, salt, first, last, shift)
+            return None if statement is None else found(statement)
+
+        near = narrowed(ranks, histogram)
+        return near_values(ranks, found(emit_ranks(ranks, self._read, salt))) if near is None else near
+
     @contextmanager
     def _beside(self, given: Mapping[str, Arrays], named: Mapping[Public, str], publics: Publics) -> Iterator[None]:
         """While what a statement reads beside its sources is registered."""
@@ -178,7 +196,7 @@ class DuckDBEngine:
             for name in registered:
                 self._connection.unregister(name)
 
-    def _consult_statistics(self, term: Sums | Keys, statement: Statement | GroupStatement) -> None:
+    def _consult_statistics(self, term: Term, statement: Statement | GroupStatement | RankStatement) -> None:
         """Where all rows are of one table and meet no others."""
         (first, *others) = scans(term.input)
         wanted = not (others or first.via or statement.publics)
@@ -233,3 +251,13 @@ class DuckDBEngine:
             if self._owner_log is not None:
                 self._owner_log(cause)
         raise EngineError(kind, table)  # outside the handler: else the cause would be its context
+
+
+def _statement(term: Term, read: ReadScan, salt: bytes) -> Statement | GroupStatement | RankStatement:
+    match term:
+        case Sums():
+            return emit(term, read, salt)
+        case Keys():
+            return emit_groups(term, read, salt)
+        case Ranks():
+            return emit_ranks(term, read, salt)

@@ -14,6 +14,7 @@ from privql.kernel.scalars import FLOAT
 SPREADS = frozenset({"var_pop", "var_samp", "stddev_pop", "stddev_samp"})
 PAIRS = frozenset({"covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept"})
 MOMENTS = SPREADS | PAIRS
+RANKED = frozenset({"quantile", "min", "max"})  # of private rows: values that are drawn by their rank
 
 
 def domain_within(function: str, domains: tuple[Domain, ...], rows: int | None, distinct: bool = False) -> Domain:

@@ -1,0 +1,98 @@
+"""Medians, quantiles, least and greatest values of private rows: each is drawn by its rank, in a block of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.check import expressions as ex
+from privql.check.arguments import arguments, fixed, renamed
+from privql.check.measured import number
+from privql.check.operations import apply, coerce, not_yet
+from privql.check.relations import Aggregate
+from privql.check.typed import Place, Typed, const
+from privql.diagnostics import refuse
+from privql.domains import Domain
+from privql.functions.aggregate.public import resolve_aggregate
+from privql.kernel.scalars import DATE, FLOAT, Const
+from privql.syntax import ast, unparse
+
+_BETWEEN = frozenset({"median", "quantile_cont"})  # of an even number of values, SQL's would be between two of them
+_FUNCTIONS = frozenset({"min", "max", "quantile_disc"}) | _BETWEEN
+
+
+def placed(name: str) -> str | None:
+    """Which of them a name means, if any."""
+    found = resolve_aggregate(name, (FLOAT,), False) or resolve_aggregate(name, (FLOAT, FLOAT), False)
+    return found[0] if found is not None and found[0] in _FUNCTIONS else None
+
+
+def ranked(node: ast.Call, function: str, place: Place) -> Typed:
+    collector = place.collector
+    assert collector is not None
+    name, text = node.name.upper(), renamed(node, node.name)
+    of_share = function.startswith("quantile")
+    if node.order or (node.within_group and not of_share):
+        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+    if collector.rolled_up:
+        raise not_yet(f"`{name}` in CUBE, ROLLUP and GROUPING SETS", node.span, "COUNT, SUM and AVG can be")
+    if node.privacy is not None and node.privacy.bounds_auto:
+        raise not_yet(f"BOUNDS AUTO of `{name}`", node.privacy.span, "state the bounds with CLAMP")
+    written = node.within_group
+    plain = replace(node, args=(*(item.expr for item in written), *node.args), within_group=())
+    nodes, inner, where, star = arguments(plain, place)
+    if star or len(nodes) != 1 + of_share:
+        shape = f"{name}(x, 0.9)" if of_share else f"{name}(x)"
+        arguments_ = "a value and a share" if of_share else "one argument"
+        raise refuse("PQL0303", f"`{name}` takes {arguments_}", node.span, help=f"write {shape}")
+    argument = _argument(plain, function, inner, place)
+    share = const(0.5, FLOAT, node.span)
+    if of_share:
+        share = fixed(coerce(ex.typed(nodes[1], inner), FLOAT), node)
+    assert isinstance(share.term, Const)
+    kind = function if function in ("min", "max") else "quantile"
+    shares = ((share.term, Domain()),) if kind == "quantile" else ()
+    result = FLOAT if function in _BETWEEN else argument.type
+    grid = None if argument.type == FLOAT else argument.domain.grid
+    known = argument.domain
+    answer = Domain(known.low, known.high, None, False, grid) if not known.empty else Domain()
+    aggregate = Aggregate(
+        place.context.fresh(),
+        kind,
+        _counted(argument).term,
+        argument.domain,
+        argument.type,
+        where,
+        result,
+        text,
+        node.span,
+        node.privacy,
+        node.distinct and kind == "quantile",
+        shares,
+    )
+    key = (kind, argument.term, shares, where, node.privacy, aggregate.distinct, result)
+    return Typed(collector.release(key, aggregate, answer), answer, node.span)
+
+
+def _argument(node: ast.Call, function: str, inner: Place, place: Place) -> Typed:
+    why = "the answer is drawn from all values that there may be"
+    argument = ex.typed(node.args[0], inner) if function not in _BETWEEN else None
+    if argument is None or argument.type != DATE:
+        return number(node, 0, inner, place, why)
+    if not argument.domain.bounded:
+        days = "BETWEEN DATE '2000-01-01' AND DATE '2030-12-31'"
+        raise refuse(
+            "PQL0402",
+            f"`{node.name.upper()}` needs a bounded argument",
+            argument.span,
+            label="no bounds known",
+            why=why,
+            help=f"say between which days: `WHERE {unparse(node.args[0])} {days}`",
+        )
+    return argument
+
+
+def _counted(argument: Typed) -> Typed:
+    """A day by its number."""
+    if argument.type != DATE:
+        return argument
+    return apply("sub", [argument, const(0, DATE, argument.span)], argument.span)
