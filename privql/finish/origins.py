@@ -110,7 +110,8 @@ class _Way:
                 return self.origins(left, id) or self.origins(right, id)
             case Combined(op="UNION", all=True, left=left, right=right):
                 at = _place(rel.columns, id)
-                assert at is not None
+                if at is None:  # a column of the other side of a join
+                    return ()
                 one, other = self.origins(left, rel.left_columns[at]), self.origins(right, rel.right_columns[at])
                 found = tuple(dict.fromkeys((*one, *other))) if one and other else ()
                 return found * 2 if len(found) == 1 else found  # twice the same rows: no row tells its group any more
