@@ -41,7 +41,7 @@ def blocks(
     span: Span,
     context: Context,
 ) -> Rel:
-    """The groups of all aggregates: those of plain ones, and beside them those of each other. Groups that
+    """The groups of all aggregates: those of plain ones, and beside them those of each that stands alone. Groups that
     nobody listed are found once."""
     plain = tuple(one for one in aggregates if not _alone(one))
     alone = [one for one in aggregates if _alone(one)]

@@ -153,12 +153,13 @@ class DuckDBEngine:
             def read(scan: Scan, names: Names) -> Rows:
                 return read_along(scan, tables.__getitem__, names)
 
-            statement = _statement(term, read, b"")
-            given = {} if isinstance(statement, GroupStatement) else statement.arrays
-            publics = {public.name: NoRows(public.columns) for public in statement.publics}
-            with self._beside(given, statement.publics, publics):
-                self._consult_statistics(term, statement)  # of tables without rows they say nothing
-                planned(self._connection, statement.sql)
+            coarse = emit_histogram(term, read, b"", 0, 1, 1) if isinstance(term, Ranks) else None
+            for statement in (_statement(term, read, b""), *(() if coarse is None else (coarse,))):
+                given = {} if isinstance(statement, GroupStatement) else statement.arrays
+                publics = {public.name: NoRows(public.columns) for public in statement.publics}
+                with self._beside(given, statement.publics, publics):
+                    self._consult_statistics(term, statement)  # of tables without rows they say nothing
+                    planned(self._connection, statement.sql)
 
     def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:
         with self._beside(statement.arrays, statement.publics, publics):
