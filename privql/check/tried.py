@@ -19,6 +19,7 @@ from privql.kernel.scalars import Apply, Const, Field, Scalar
 MOST_VALUES = 400  # tried one by one
 MOST_OPERATIONS = 24  # of a condition: each trial infers all of them
 _MOST_COLUMNS = 3
+_NUMBERS = frozenset({"INT", "DECIMAL"})
 _WITH_ENDS = frozenset({"INT", "DECIMAL", "DATE", "TIMESTAMP"})
 
 
@@ -65,8 +66,12 @@ def _narrowed(trial: _Trial, field: Field, known: Domain) -> Domain:
         return finite((), nullable, grid)
     low = _first(first, last, lambda end: between(first, end))
     high = -_first(-last, -low, lambda end: between(-end, last))
+    # what only keeps an operation from overflowing is no bound that anybody means
+    margin = (most - least) / (4 if field.type.kind in _NUMBERS else 1000)
+    bounded_low = low > first and (known.low is not None or low * grid > least + margin)
+    bounded_high = high < last and (known.high is not None or high * grid < most - margin)
     return known.within(
-        known.low if low == first else low * grid, known.high if high == last else high * grid
+        low * grid if bounded_low else known.low, high * grid if bounded_high else known.high
     ).with_null(nullable)
 
 

@@ -277,6 +277,12 @@ def test_every_function_narrows(argument: str, where: str, domain: str) -> None:
     assert found.describe() in (domain, {"nothing": "{}"}.get(domain))
 
 
+def test_what_keeps_an_operation_from_overflowing_is_no_bound() -> None:
+    """`z` has none: that z - 1 has a value leaves it 2^64 numbers, and noise for these is no answer."""
+    (check, _), *_ = check_text(Source("SELECT SUM(z) FROM people WHERE z - 1 < 5 SPEND EPSILON 1"), ENV)
+    assert [found.code for found in check.diagnostics] == ["PQL0402"]
+
+
 def test_groups_are_those_that_a_condition_leaves() -> None:
     for where, groups in (("s LIKE 'x%'", ("x",)), ("s ~ 'y' OR UPPER(s) = 'Y'", ("y",)), ("s NOT LIKE 'x'", ("y",))):
         key = block(f"SELECT s, COUNT(*) FROM people WHERE {where} GROUP BY s SPEND EPSILON 1").keys[0]
