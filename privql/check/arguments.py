@@ -48,6 +48,8 @@ def fixed(value: Typed, node: ast.Call) -> Typed:
             value.span,
             help="write a literal, or bind its parameter",
         )
+    if term.value is None:
+        raise refuse("PQL0302", f"this argument of `{node.name.upper()}` is NULL", value.span, help="write a value")
     if not isinstance(term.value, float):
         return value
     if not 0 <= term.value <= 1:

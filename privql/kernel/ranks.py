@@ -132,6 +132,8 @@ def by_rank(
         raise Unproved("a share lies between 0 and 1, and is a ratio of short numbers")
     grouped = prod(len(key.members) for key in keys) > 1 or any(isinstance(key, Listed) for key in keys)
     far = moved(input.unit, input.rows, grouped, rank)
+    if far < 1:
+        raise Unproved("a measurement needs noise")
     term = Ranks(input.term, keys, steps, where, rank, clipped(steps, epsilon / (2 * far)))
     return Placed(term, input.unit, input.rows, far, Cost(epsilon), by=RULE)
 

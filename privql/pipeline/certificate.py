@@ -74,8 +74,9 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
 
 
 def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
-    """Of n values that at place share·n + offset. `l1` and `scale` in places: what one unit moves, and what makes a
-    step e times less likely."""
+    """Of n values that at place share·n + offset, among the steps from `low` to `high`. `l1` and `scale` in places: what
+    one unit moves, and what makes a step e times less likely; `epsilon` is 2·l1/scale. Beyond `clip` places no step is
+    less likely."""
     out: dict[str, Any] = {"text": one.aggregate.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
@@ -92,6 +93,9 @@ def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
         "release": "value_by_rank",
         "scale": str(1 / (drawn.exponent * times)) if drawn is not None else None,
         "grid": str(one.grid) if drawn is not None else None,
+        "low": str(drawn.term.steps.low) if drawn is not None else None,
+        "high": str(drawn.term.steps.high) if drawn is not None else None,
+        "clip": str(Fraction(drawn.term.clip, times)) if drawn is not None else None,
         "epsilon": str(one.epsilon),
         "delta": "0",
     }

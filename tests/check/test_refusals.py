@@ -106,6 +106,7 @@ SELECT COUNT(*) FROM (SELECT NTH_VALUE(minutes, 0) OVER (PARTITION BY patient_id
 SELECT COUNT(*) FROM (SELECT LAG(minutes) FILTER (WHERE TRUE) OVER (PARTITION BY patient_id) FROM visits) AS x SPEND EPSILON 1
 SELECT AVG(s) FROM (SELECT CORR(minutes, n) AS s FROM (SELECT patient_id, minutes, visit_id AS n FROM visits) AS v GROUP BY patient_id) AS x SPEND EPSILON 1
 SELECT AVG(s) FROM (SELECT QUANTILE_CONT(minutes, 2) AS s FROM visits GROUP BY patient_id) AS x SPEND EPSILON 1
+SELECT QUANTILE(age, NULL) FROM patients SPEND EPSILON 1
 SELECT sex, COUNT(*) FROM patients SPEND EPSILON 1
 SELECT age, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1
 SELECT p.age, r.name FROM patients p JOIN regions r ON p.region = r.code SPEND EPSILON 1
