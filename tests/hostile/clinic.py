@@ -67,6 +67,9 @@ def observed(query: str, frames: Mapping[str, object], **params: object) -> obje
             told: object = str(refused)
         else:
             columns = [(c.name, c.type, c.domain, c.label, c.law) for c in answer.columns]
-            keys = [[v for v, c in zip(row, answer.columns, strict=True) if c.law is None] for row in answer.rows]
+            plan = opened.check(query, params).plan
+            grouped = len(plan.blocks[0].block.keys) if plan is not None and plan.blocks else 0
+            first = answer.columns[:grouped]  # some numbers have no law, either
+            keys = [[v for v, c in zip(row, first, strict=False) if c.law is None] for row in answer.rows]
             told = columns, keys, len(answer.rows), answer.cost, answer.certificate, answer.release_id
         return told, str(opened.budget())

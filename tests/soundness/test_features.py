@@ -93,7 +93,7 @@ def worlds() -> Iterator[Worlds]:
 
 def wanted(inner: str, value: str) -> str:
     bounded = f"CLAMP({value}, -1000, 1000)" if any(name in inner for name in ROOMY) else value
-    return f"SELECT COUNT(t.s) AS n, AVG({bounded}) AS mean FROM ({inner}) AS t"
+    return f"SELECT COUNT(t.s SHARE 1) AS n, AVG({bounded}) AS mean FROM ({inner}) AS t"  # each measured apart
 
 
 def numbers() -> Iterator[str]:
@@ -164,7 +164,9 @@ def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least(
     for _ in range(10):
         tables = honest(choice)
         for call in ("MODE(v.minutes)", "ANY_VALUE(v.minutes)"):
-            sql = f"SELECT COUNT(t.s) AS n, AVG(t.s) FROM (SELECT {call} AS s FROM visits v GROUP BY v.pid) AS t"
+            sql = (
+                f"SELECT COUNT(t.s SHARE 1) AS n, AVG(t.s) FROM (SELECT {call} AS s FROM visits v GROUP BY v.pid) AS t"
+            )
             aggregate, sums = measured(checked(sql))
             steps = contribution(aggregate).steps  # type: ignore[union-attr]
             units: dict[object, list[int]] = {}
