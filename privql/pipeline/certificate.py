@@ -74,9 +74,9 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
 
 
 def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
-    """Of n values that at place share·n + offset, among the steps from `low` to `high`. `l1` and `scale` in places: what
-    one unit moves, and what makes a step e times less likely; `epsilon` is 2·l1/scale. Beyond `clip` places no step is
-    less likely."""
+    """Of n values that at place share·n + offset, among the steps from `low` to `high`. `l1` and `scale` in places:
+    what one unit moves, and what makes a step e times less likely; `epsilon` is 2·l1/scale. Beyond `clip` places no
+    step is less likely."""
     out: dict[str, Any] = {"text": one.aggregate.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
