@@ -14,6 +14,8 @@ from privql.kernel.scalars import Apply, Const, Field, fields
 
 def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
     """The query without the blocks that it does not read, and the context's clauses without them."""
+    if len(query.blocks) == 1 and not (query.shared or query.subqueries):
+        return query
     shared, subqueries = dict(query.shared), dict(query.subqueries)
     named: set[str] = set()
     blocks: set[int] = set()

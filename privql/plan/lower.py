@@ -19,7 +19,7 @@ from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
 from privql.plan.totals import of_units
-from privql.plan.weight import weighed
+from privql.plan.weight import FEW, weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ def lower(
         needed |= _reads(contribution)
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
-    weighed(stable.term, made.meetings.met, block.span)
+    if len(made.rows) > FEW or made.meetings.met > 1:
+        weighed(stable.term, made.meetings.met, block.span)
     # as many rows as there would be, had each table been cut to its declared rows at once
     stated = stable.rows if stable.rows == 1 else declared()[1].rows
     rows = [limit for limit in (limits.rows, stated) if limit is not None]

@@ -8,6 +8,7 @@ from privql.functions.scalar.text import GROWING, LONGEST
 from privql.kernel.scalars import Apply
 from privql.kernel.terms import Relation
 
+FEW = 8  # relations that cannot come to much
 PARTS = 12_000  # of the statement that the engine is given
 CHARACTERS = 200_000_000  # that texts made of one private row may have, where it meets many public ones
 
