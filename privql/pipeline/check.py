@@ -54,7 +54,9 @@ def check_statement(statement: ast.Statement, span: Span, source: Source, env: E
             env = env.promising(ReleaseSchema(statement.name, (), poisoned=True))
         return failed, env
     notes = tuple(note.in_source(source) for note in context.notes)
-    return replace(made, diagnostics=notes, params=named_in(statement), settings=after.settings), after
+    return replace(
+        made, diagnostics=notes, params=named_in(statement) if "$" in source.text else (), settings=after.settings
+    ), after
 
 
 def _statement(statement: ast.Statement, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:

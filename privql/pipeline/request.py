@@ -67,7 +67,9 @@ def inputs(check: StatementCheck, released: Released) -> str:
     Two analysts may each have a release `r`; a query that reads `r` is another query for each of them.
     """
     assert check.query is not None and check.statement is not None
-    values = named_in(check.statement, amounts=False)  # what is spent stands in the measurements
+    values = (
+        named_in(check.statement, amounts=False) if check.params else ()
+    )  # what is spent stands in the measurements
     named = sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
     return json.dumps(
         {
