@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Literal
 
 from privql.check.named import locates
 from privql.check.relations import Label
@@ -75,8 +76,8 @@ def _with(node: ast.Select | ast.Join, tie: ast.Expr) -> tuple[Fix, ...]:
 
 def keeps_public_rows(node: ast.Join, left: bool) -> PrivQLError:
     """An outer join that would show which public rows nobody met. `left`: the private rows are on its left."""
-    kind: str = "INNER" if node.kind != "FULL" else "LEFT" if left else "RIGHT"
-    written = relation(replace(node, kind=kind))  # type: ignore[arg-type]
+    kind: Literal["INNER", "LEFT", "RIGHT"] = "INNER" if node.kind != "FULL" else "LEFT" if left else "RIGHT"
+    written = relation(replace(node, kind=kind))
     return refuse(
         "PQL0412",
         f"a {node.kind} JOIN that keeps public rows",

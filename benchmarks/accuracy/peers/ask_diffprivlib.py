@@ -23,13 +23,19 @@ def total(task):
 
 def mean(task):
     x = np.array(task["columns"]["x"])
-    draw = lambda: float(tools.mean(x, epsilon=task["epsilon"], bounds=bounds(task)))  # noqa: E731
+
+    def draw():
+        return float(tools.mean(x, epsilon=task["epsilon"], bounds=bounds(task)))
+
     return {"apart": {"mean": [PUBLIC, repeated(task, draw)]}}
 
 
 def variance(task):
     x = np.array(task["columns"]["x"])
-    draw = lambda: float(tools.var(x, epsilon=task["epsilon"], bounds=bounds(task)))  # noqa: E731
+
+    def draw():
+        return float(tools.var(x, epsilon=task["epsilon"], bounds=bounds(task)))
+
     return {"apart": {"var": [PUBLIC, repeated(task, draw)]}}
 
 
@@ -45,7 +51,10 @@ def top(task):
 
 def quantile(task):
     x = np.array(task["columns"][task["of"]])
-    draw = lambda: float(tools.quantile(x, task["q"], epsilon=task["epsilon"], bounds=bounds(task)))  # noqa: E731
+
+    def draw():
+        return float(tools.quantile(x, task["q"], epsilon=task["epsilon"], bounds=bounds(task)))
+
     return {"exponential": repeated(task, draw)}
 
 

@@ -79,7 +79,10 @@ def selecting(epsilon, delta):
 def keys(task):
     """Its selection of partitions, for all of ε."""
     chosen, towns = selecting(task["epsilon"], task["delta"]), sizes(task)
-    draw = lambda: {str(town): None for town, n in towns.items() if chosen.should_keep(n)}  # noqa: E731
+
+    def draw():
+        return {str(town): None for town, n in towns.items() if chosen.should_keep(n)}
+
     return {"truncated geometric": repeated(task, draw)}
 
 

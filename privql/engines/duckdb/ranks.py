@@ -122,7 +122,8 @@ def narrowed(ranks: Ranks, ask: Callable[[int, int, int], Found | None]) -> list
             if ranks.loss(n[group], under, up_to) < ranks.clip:  # no step of it can be nearer
                 near.append((group, bucket, under, up_to, n[group]))
         if not shift or not near:
-            return _by_group(ranks, ((group, first + at, *where) for group, at, *where in near))  # type: ignore[misc]
+            steps = ((group, first + at, under, up_to, count) for group, at, under, up_to, count in near)
+            return _by_group(ranks, steps)
         least, most = min(one[1] for one in near), max(one[1] for one in near)
         for group, bucket, alike in counts:
             before[group] += alike if bucket < least else 0
