@@ -240,6 +240,22 @@ def test_a_key_that_breaks_while_a_session_is_open_is_seen(tmp_path: Path) -> No
         assert spent(opened) == 1
 
 
+def test_a_key_that_is_null_after_all_is_seen(tmp_path: Path) -> None:
+    """And not in the unit's column, where a NULL is nobody's row."""
+    data = tmp_path / "calls.csv"
+    data.write_text("call,id\n1,10\n2,10\n3,\n")
+    policy = """CREATE UNIT Patient; CREATE BUDGET patients FOR UNIT Patient EPSILON 9;
+    CREATE PRIVATE TABLE p (call INT KEY, id INT UNIT Patient) AT MOST 2 ROWS PER UNIT FROM 'calls.csv';"""
+    (tmp_path / "policy.sql").write_text(policy)
+    apply(tmp_path / "policy.sql", tmp_path / "ledger.db")
+    with connect(tmp_path / "ledger.db", analyst="mallory") as opened:
+        opened.run(f"{COUNT} SPEND EPSILON 1")
+        data.write_text("call,id\n1,10\n,10\n3,\n")
+        with pytest.raises(PrivQLError, match="PQL0603"):
+            opened.run("SELECT COUNT(*) + 0 FROM p SPEND EPSILON 1")
+        assert spent(opened) == 1
+
+
 @pytest.mark.parametrize("twins", [["1", "01"], ["1", " 1 "], ["1", "1.0"], ["7", "7e0"], ["2", "1.5"]], ids=str)
 def test_units_that_are_written_differently_and_read_alike_break_a_key(twins: list[str]) -> None:
     frame = pd.DataFrame({"id": pd.Series([*twins, "30"], dtype=object), "age": 1, "t": "a", "x": 0.5, "big": "1"})
