@@ -14,7 +14,7 @@ import pytest
 
 from privql.kernel import ranks, rules
 from privql.kernel.features import Steps
-from privql.kernel.proved import Unproved
+from privql.kernel.proved import RULE, Unproved
 from privql.kernel.ranks import Placed, Rank, Ranks, by_rank
 from privql.kernel.scalars import BOOL, INT, TEXT, Field
 from privql.kernel.stable import Stable
@@ -206,3 +206,10 @@ def test_what_has_no_rule_is_refused(
 ) -> None:
     with pytest.raises(Unproved):
         by_rank(input, keys, steps, where, rank, Fraction(epsilon))
+
+
+def test_rows_that_nobody_can_have_move_nothing_and_so_have_no_noise() -> None:
+    """No rule claims as few; were one to, there would be nothing to draw by."""
+    nobody = replace(scanned(), rows=0, by=RULE)
+    with pytest.raises(Unproved, match="needs noise"):
+        by_rank(nobody, (), STEPS, None, Rank(Fraction(1, 2)), Fraction(1))
