@@ -111,6 +111,8 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     if collector.private:
         if collector.gathered:
             return feature(node, name, place)
+        if node.privacy is not None and node.privacy.mechanism is not None:
+            raise not_yet(f"USING inside `{name.upper()}`", node.privacy.span, "put it at the end of the query")
         if (function := meant(name)) is not None:
             return spread(node, function, place)
         if (function := placed(name)) is not None:
