@@ -1,7 +1,9 @@
-"""Real draws against the law. The noise is never seeded, so the thresholds leave one false alarm in 10^9 runs."""
+"""Real draws: moments, low bits, independence; χ² is in `tests/mechanisms`.
+
+The noise is never seeded, so the thresholds leave one false alarm in 10^9 runs.
+"""
 
 import os
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -16,8 +18,6 @@ DRAWS = 10_000_000 if os.environ.get("PRIVQL_SOAK") else 1_000_000
 ALARM = 1e-9
 SCALES = [Fraction(1, 4), Fraction(2, 3), Fraction(7, 3), Fraction(25), Fraction(80), Fraction(1000), Fraction(10**7)]
 
-Draw = Callable[[Fraction, int], NDArray[np.int64]]
-
 
 def drawn(scale: Fraction, size: int) -> NDArray[np.int64]:
     draws = discrete_laplace(scale, size)
@@ -25,50 +25,14 @@ def drawn(scale: Fraction, size: int) -> NDArray[np.int64]:
     return draws.astype(np.int64)
 
 
-def chi_square(draws: NDArray[np.int64], scale: Fraction) -> float:
-    """The p-value over bins a fortieth of the scale wide, the thin ones put together on either side."""
-    width = max(1, int(scale / 40))
-    edge = max(2, int(scale * 6))
-    bounds = np.arange(-edge, edge + 1, width) - (width // 2)
-    below = np.array([tails.cdf(int(b) - 1, scale) for b in bounds])
-    expected = np.diff(np.concatenate([[0.0], below, [1.0]])) * draws.size
-    seen = np.bincount(np.searchsorted(bounds, draws, side="right"), minlength=bounds.size + 1)
-    kept = expected >= 10
-    return float(
-        stats.chisquare(
-            np.append(seen[kept], seen[~kept].sum() + 1e-9),
-            np.append(expected[kept], draws.size - expected[kept].sum() + 1e-9),
-        ).pvalue
-    )
-
-
 @pytest.mark.parametrize("scale", SCALES, ids=str)
-def test_draws_follow_the_law(scale: Fraction) -> None:
+def test_mean_and_variance_are_those_of_the_law(scale: Fraction) -> None:
     draws = drawn(scale, DRAWS)
-    assert chi_square(draws, scale) > ALARM
     values = draws.astype(np.float64)
     deviation = np.sqrt(tails.variance(scale) / DRAWS)
     assert abs(values.mean()) < 7 * deviation
     spread = np.sqrt((np.mean(values**4) - np.mean(values**2) ** 2) / DRAWS)
     assert abs(np.mean(values**2) - tails.variance(scale)) < 7 * spread
-
-
-def scaled_down(scale: Fraction, size: int) -> NDArray[np.int64]:
-    return drawn(scale * Fraction(4, 5), size)
-
-
-def zero_on_both_sides(scale: Fraction, size: int) -> NDArray[np.int64]:
-    sizes = np.random.default_rng(1).geometric(-np.expm1(-1 / float(scale)), size) - 1
-    return np.where(drawn(Fraction(1), size) < 0, -sizes, sizes)
-
-
-def shifted(scale: Fraction, size: int) -> NDArray[np.int64]:
-    return drawn(scale, size) + (drawn(Fraction(25), size) > 70)
-
-
-@pytest.mark.parametrize("fault", [scaled_down, zero_on_both_sides, shifted])
-def test_the_chi_square_catches_a_wrong_law(fault: Draw) -> None:
-    assert chi_square(fault(Fraction(7, 3), DRAWS), Fraction(7, 3)) < ALARM
 
 
 @pytest.mark.parametrize("scale", [Fraction(10**6), Fraction(2**45)], ids=str)

@@ -1,0 +1,160 @@
+"""Every mechanism that draws anything: its sampler, its law written down another way, and a fault in its noise.
+
+One that is new is a few lines here: what it draws as integers, P[X <= k] of what it should draw, and, where a sampler
+may be given each word there is, how its own law is computed from them. `test_exact` and `test_chi_square` take it from
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privql.kernel import tails
+from privql.kernel.selection import Keep, keep_table
+from privql.noise.exponential import exponential
+from privql.noise.laplace import discrete_laplace
+from privql.noise.minimum import noisy_minimum
+from privql.noise.selection import kept
+from tests.mechanisms.words import Law, Sampler, law_of, law_of_several
+from tests.noise.law import EXACT, decimal, pmf, power
+from tests.noise.minimum_law import noisy_minimum_law
+
+Draws = NDArray[np.int64]
+LESS = Fraction(4, 5)  # of the noise: the fault that every check must see
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    name: str
+    draw: Callable[[int], Draws]
+    faulty: Callable[[int], Draws]  # the same with `LESS` of its noise
+    edges: Sequence[int]  # outcomes are told apart as those below each of these, and those from the last one on
+    below: Callable[[int], float]  # P[X < k]
+    computed: Callable[[], Law] | None = None  # from all words that its sampler may be given
+    chance: Callable[[Hashable], Fraction] | None = None  # P[X = k], far better than `computed` is known
+    dear: int = 1  # how many times fewer draws are taken in a short run
+
+
+def one(sampler: Callable[[], int]) -> Callable[[int], Draws]:
+    return lambda count: np.fromiter((sampler() for _ in range(count)), np.int64, count)
+
+
+# ---------------------------------------------------------------- discrete Laplace
+
+
+def _laplace(scale: Fraction) -> Mechanism:
+    width = max(1, int(scale / 40))
+    edge = max(2, int(scale * 6))
+
+    def first(source: Sampler) -> Hashable:
+        return int(discrete_laplace(scale, 1, source=source)[0])  # type: ignore[arg-type]
+
+    small = scale <= 4
+    return Mechanism(
+        f"discrete_laplace {scale}",
+        lambda count: discrete_laplace(scale, count).astype(np.int64),
+        lambda count: discrete_laplace(scale * LESS, count).astype(np.int64),
+        range(-edge, edge + 1, width),
+        lambda k: tails.cdf(k - 1, scale),
+        (lambda: law_of(first, 1)) if small else None,  # type: ignore[arg-type]
+        lambda k: Fraction(pmf(int(k), scale)),  # type: ignore[call-overload]
+    )
+
+
+# ---------------------------------------------------------------- the exponential mechanism, and what chooses among few
+
+
+def _among(
+    name: str,
+    chances: Sequence[Fraction],
+    draw: Callable[[int], Draws],
+    faulty: Callable[[int], Draws],
+    computed: Callable[[], Law],
+    dear: int,
+) -> Mechanism:
+    """One of 0, 1, …"""
+    added = [Fraction(0), *accumulate(chances)]
+    return Mechanism(
+        name,
+        draw,
+        faulty,
+        range(1, len(chances)),
+        lambda k: float(added[k]),
+        computed,
+        lambda k: chances[int(k)],  # type: ignore[call-overload]
+        dear,
+    )
+
+
+def shares(weights: Sequence[Decimal]) -> list[Fraction]:
+    total = sum(map(Fraction, weights))
+    return [Fraction(weight) / total for weight in weights]
+
+
+def _exponential(runs: Sequence[tuple[int, int]], exponent: Fraction) -> Mechanism:
+    weights = [EXACT.exp(-decimal(exponent * loss)) for n, loss in runs for _ in range(n)]
+    return _among(
+        f"exponential {runs} {exponent}",
+        shares(weights),
+        one(lambda: exponential(runs, exponent)),
+        one(lambda: exponential(runs, exponent / LESS)),
+        lambda: law_of(lambda source: exponential(runs, exponent, source=source), 8),
+        8,
+    )
+
+
+def _minimum(scores: Sequence[int], scale: Fraction) -> Mechanism:
+    return _among(
+        f"noisy_minimum {scores} {scale}",
+        noisy_minimum_law(scores, Fraction(power(scale, 1))),
+        one(lambda: noisy_minimum(scores, scale)),
+        one(lambda: noisy_minimum(scores, scale * LESS)),
+        lambda: law_of_several(
+            lambda source: noisy_minimum(scores, scale, source=source),
+            lambda source: int(discrete_laplace(scale, 1, source=source)[0]),
+            len(scores),
+            Fraction(1, 10**5),
+        ),
+        2,
+    )
+
+
+def _kept(units: int, law: Keep) -> Mechanism:
+    bits, chances = keep_table(law)
+    share = Fraction(chances[units], 2**bits)
+    worse = Keep(law.epsilon / LESS, law.delta)
+    return _among(
+        f"kept {units} {law.epsilon} {law.delta}",
+        [1 - share, share],
+        lambda count: np.array(kept([units] * count, law), dtype=np.int64),
+        lambda count: np.array(kept([units] * count, worse), dtype=np.int64),
+        lambda: law_of(lambda source: int(kept([units], law, source=source)[0]), 3),
+        1,
+    )
+
+
+@cache
+def mechanisms() -> Mapping[str, Mechanism]:
+    return {made.name: made for made in _all()}
+
+
+def _all() -> Iterator[Mechanism]:
+    for scale in ("1/4", "2/3", "7/3", "25", "80", "1000", "10000000"):
+        yield _laplace(Fraction(scale))
+    yield _exponential([(3, 0), (1, 2), (2, 1)], Fraction(1))
+    yield _exponential([(1, 4), (5, 4), (2, 0)], Fraction(1, 3))
+    yield _exponential([(20, 7), (1, 0), (5, 3), (2, 1)], Fraction(7, 10))
+    yield _exponential([(4, 3000), (1, 1025), (4, 1024)], Fraction(1, 500))
+    yield _minimum([3, 1, 2], Fraction(1))
+    yield _minimum([0, 0, 1], Fraction(1, 2))
+    yield _minimum([0, 5], Fraction(3))
+    yield _kept(8, Keep(Fraction(1), Fraction(1, 100)))
+    yield _kept(30, Keep(Fraction(1, 3), Fraction(1, 10**6)))
