@@ -31,7 +31,7 @@ def exponential(runs: Runs, exponent: Fraction, *, source: WordSource = system_w
     while True:
         found = _run(_weights(runs, least, exponent, drawn + many + 64), value, drawn)
         if found is not None:
-            return sum(length for length, _ in runs[:found]) + _uniform(runs[found][0], source)
+            return sum(length for length, _ in runs[:found]) + uniform(runs[found][0], source)
         value, drawn = value << 64 | int(source(1)[0]), drawn + 64
 
 
@@ -62,7 +62,7 @@ def _weights(runs: Runs, least: int, exponent: Fraction, bits: int) -> list[Boun
     return [(length * low, length * high) for length, (low, high) in ((n, power(loss - least)) for n, loss in runs)]
 
 
-def _uniform(length: int, source: WordSource) -> int:
+def uniform(length: int, source: WordSource) -> int:
     """Uniform below `length`: bits that are too large are thrown away."""
     bits = (length - 1).bit_length()
     words = -(-bits // 64)

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import privql
-from privql.kernel import bounds, measure, ranks, rules, selection
+from privql.kernel import bounds, measure, picks, ranks, rules, selection
 from privql.kernel.features import Steps, Tally
 from privql.kernel.proved import Proved, Unproved
 from privql.kernel.scalars import INT, Field
+from privql.kernel.sums import Key
 from privql.kernel.terms import Unit
 from tests.kernel.databases import scans
 
@@ -26,6 +27,7 @@ PROVED: tuple[Proved, ...] = (
     selection.truncated_geometric(ROWS, (("v", V),), None, Fraction(1), Fraction(1, 1000)),
     bounds.noisy_minimum(ROWS, V, None, 2, 0, Fraction(1)),
     ranks.by_rank(ROWS, (), Steps(V, Fraction(1), 0, 9), None, ranks.Rank(Fraction(1, 2)), Fraction(1)),
+    picks.most_frequent(ROWS, (), Key(V, (0, 1)), None, 1, "FLIP", Fraction(1)),
 )
 
 
@@ -45,5 +47,5 @@ def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
 def test_only_rules_have_what_a_rule_shows() -> None:
     room = Path(privql.__file__).parent
     having = {path for path in room.rglob("*.py") if re.search(r"\bRULE\b", path.read_text("utf-8"))}
-    rooms = ("bounds", "measure", "proved", "ranks", "relating", "rules", "selection")
+    rooms = ("bounds", "measure", "picks", "proved", "ranks", "relating", "rules", "selection")
     assert having == {room / "kernel" / f"{name}.py" for name in rooms}

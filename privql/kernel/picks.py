@@ -1,0 +1,103 @@
+"""The most frequent of listed values, one or several: chosen by noisy counts that are not shown.
+
+The term counts the rows of each group and candidate; of a group's counts c(v) `picks` candidates come out, each once.
+With s the exponent, that is done in one of four ways. The first three choose one, put it aside, and choose again:
+
+    FLIP         every candidate's coin falls heads with probability exp(-s·(max c - c(v))); one of the heads, uniformly
+    NOISY_MAX    the greatest c(v) + discrete Laplace noise of scale 1/s, the first of equals
+    EXPONENTIAL  v with a probability proportional to exp(s·c(v))
+    HISTOGRAM    c(v) + discrete Laplace noise of scale 1/s, once; the greatest of them, the first of equals
+
+A row is in one group and counts for one candidate. Of one unit more, all counts rise: that is why a choice costs no
+more than s times the farthest that a count of its group moves, and not twice that (docs/proofs/picks.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Literal
+
+from privql.kernel.cost import Cost
+from privql.kernel.features import Tally
+from privql.kernel.measure import grouping, sensitivity
+from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.scalars import Field, Scalar
+from privql.kernel.stable import Stable, owned
+from privql.kernel.sums import Key, Listed, Sums
+from privql.kernel.terms import Unit
+from privql.kernel.wellformed import reads
+
+Way = Literal["FLIP", "NOISY_MAX", "EXPONENTIAL", "HISTOGRAM"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked(Proved):
+    """Candidates chosen for each group of `term`, whose last key lists them. Made by `most_frequent` alone."""
+
+    term: Sums
+    unit: Unit
+    rows: int
+    picks: int
+    way: Way
+    moved: int  # by one unit, in all groups together
+    cost: Cost
+
+    @property
+    def candidates(self) -> int:
+        return len(self.term.keys[-1].members)
+
+    @property
+    def exponent(self) -> Fraction:
+        return self.cost.epsilon / (self.moved * (1 if self.way == "HISTOGRAM" else self.picks))
+
+
+def moved(input: Stable, keys: tuple[Key | Listed, ...], candidates: Key, way: Way) -> int:
+    """What one unit moves: in HISTOGRAM, all counts added up; else, in each group, by how much more one count rises
+    than another, added up over the groups.
+
+    That is no more than its rows in the group, those that leave and those that come. Where no two of its rows are of
+    one group and one candidate, it is 1 in each of its groups, or 2 where some leave and others come.
+    """
+    assert input.rows is not None
+    if way == "HISTOGRAM":
+        return sensitivity(input.unit, input.rows, True, Tally()).l1
+    most = input.rows
+    if apart(input, (*keys, candidates)) and all(isinstance(key, Key) for key in keys):
+        most = min(most, prod(len(key.members) for key in keys))
+    return 2 * most if input.unit.change_one else most
+
+
+def apart(input: Stable, keys: tuple[Key | Listed, ...]) -> bool:
+    """Whether no two rows of a unit are in one cell: they differ in columns that are keys themselves. NULLs aside, so
+    that no key may be NULL."""
+    told = {
+        key.value.name
+        for key in keys
+        if isinstance(key, Key) and isinstance(key.value, Field) and None not in key.members
+    }
+    return any(columns <= told for columns in input.unique)
+
+
+def most_frequent(
+    input: Stable,
+    keys: tuple[Key | Listed, ...],
+    candidates: Key,
+    where: Scalar | None,
+    picks: int,
+    way: Way,
+    epsilon: Fraction,
+) -> Picked:
+    """`picks` of the candidates for each group, for ε."""
+    owned(input)
+    if input.rows is None or input.rows < 1:
+        raise Unproved("nothing bounds how many rows a unit owns")
+    for key in (*keys, candidates):
+        grouping(key, input)
+    reads(where, input.columns)
+    if None in candidates.members or not 1 <= picks <= len(candidates.members) or epsilon <= 0:
+        raise Unproved("so many are chosen as there are candidates at most, none of them NULL, for some ε")
+    term = Sums(input.term, (*keys, candidates), (Tally(where),))
+    far = moved(input, keys, candidates, way)
+    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon), by=RULE)
