@@ -214,6 +214,7 @@ class Trees:
                     "within_percent": self.chance(),
                     "confidence": self.maybe(self.amount, 0.5),
                     "max_epsilon": self.maybe(self.amount),
+                    "given": self.maybe(self.amount),
                     "delta": self.maybe(self.amount, 0.1),
                 }
             case _:

@@ -317,6 +317,7 @@ class Privacy(Node):
     within_percent: bool = False  # WITHIN a %
     confidence: Expr | None = None  # AT p %  (p itself, 95)
     max_epsilon: Expr | None = None  # MAX EPSILON e
+    given: Expr | None = None  # GIVEN COUNT >= n
     mechanism: str | None = None  # USING name, upper case
     share: Expr | None = None
     bounds_auto: bool = False

@@ -47,7 +47,8 @@ def split(given: Iterable[Any]) -> tuple[list[Any], list[Part]]:
 
 # ---------------------------------------------------------------- the privacy clause
 
-PRIVACY = frozenset({"at_most", "spend", "within", "confidence", "max_epsilon", "mechanism", "share", "bounds_auto"})
+_TOLD = frozenset({"at_most", "spend", "within", "confidence", "max_epsilon", "given"})
+PRIVACY = _TOLD | frozenset({"mechanism", "share", "bounds_auto"})
 
 
 def privacy(parts: list[Part]) -> ast.Privacy | None:
@@ -59,7 +60,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
     epsilon, delta = given.get("spend", (None, None))
     within, percent = given.get("within", (None, False))
     if within is None:
-        for field, words in (("confidence", "AT … %"), ("max_epsilon", "MAX EPSILON")):
+        for field, words in (("confidence", "AT … %"), ("max_epsilon", "MAX EPSILON"), ("given", "GIVEN")):
             if field in given:
                 raise refuse(
                     "PQL0108",
@@ -84,6 +85,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
         within_percent=percent,
         confidence=given.get("confidence"),
         max_epsilon=given.get("max_epsilon"),
+        given=given.get("given"),
         mechanism=given.get("mechanism"),
         share=given.get("share"),
         bounds_auto="bounds_auto" in given,
@@ -129,6 +131,18 @@ def confidence(span: Span, percent: ast.Expr) -> Part:
 
 def max_epsilon(span: Span, amount: ast.Expr) -> Part:
     return Part("max_epsilon", amount, span, "MAX EPSILON")
+
+
+def given(span: Span, name: str, comparison: str, amount: ast.Expr) -> Part:
+    if folded(name) != "COUNT" or comparison != ">=":
+        raise refuse(
+            "PQL0108",
+            f"GIVEN {name} {comparison} says nothing that WITHIN could use",
+            span,
+            why="what an average's error depends on is how many rows there are at least",
+            help="write `GIVEN COUNT >= 1000`",
+        )
+    return Part("given", amount, span, "GIVEN")
 
 
 def mechanism(span: Span, name: str) -> Part:

@@ -51,6 +51,14 @@ def misplaced(place: Place) -> Diagnostic | None:
             why="it limits what an accuracy may cost",
             help="write `WITHIN 20 MAX EPSILON 0.5`, or `SPEND EPSILON 0.5`",
         )
+    if before == "GIVEN" and place.word_at(place.index) == "COUNT":
+        return Diagnostic(
+            "PQL0108",
+            "`GIVEN` needs a `WITHIN` before it",
+            place.span.to(place.spans[place.index - 1]),
+            why="it says of how many rows an accuracy is asked for",
+            help="write `WITHIN 50 GIVEN COUNT >= 1000`",
+        )
     return None
 
 

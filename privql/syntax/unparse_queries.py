@@ -47,6 +47,8 @@ def privacy(node: ast.Privacy) -> str:
         said.append(f"AT {amount(node.confidence)}%")
     if node.max_epsilon:
         said.append(f"MAX EPSILON {amount(node.max_epsilon)}")
+    if node.given:
+        said.append(f"GIVEN COUNT >= {amount(node.given)}")
     if node.mechanism:
         said.append(f"USING {quote(node.mechanism)}")
     if node.share:

@@ -75,6 +75,8 @@ QUERIES = [
     ("SELECT a FROM t USING AUTO SPEND 0.5 AT MOST 2 GROUPS AND 3 ROWS PER UNIT",
      "SELECT a FROM t AT MOST 3 ROWS AND 2 GROUPS PER UNIT SPEND EPSILON 0.5 USING auto"),
     ("SELECT a FROM t AT 95% MAX EPSILON 1 WITHIN 20", "SELECT a FROM t WITHIN 20 AT 95 % MAX EPSILON 1"),
+    ("SELECT a given FROM given GIVEN WITHIN 20 GIVEN count >= 1/2 AT 95%",
+     "SELECT a AS given FROM given AS GIVEN WITHIN 20 AT 95 % GIVEN COUNT >= 1/2"),
     ("WITH a AS NOT MATERIALIZED (SELECT 1) SELECT 1", "WITH a AS (SELECT 1) SELECT 1"),
     ("SELECT * EXCLUDE a FROM t", "SELECT * EXCLUDE (a) FROM t"),
     ("SELECT a FROM t AT MOST 1 ROW AND 1 GROUP PER UNIT", "SELECT a FROM t AT MOST 1 GROUPS AND 1 ROWS PER UNIT"),
@@ -123,12 +125,16 @@ def test_the_clause_of_an_arm_and_of_the_whole() -> None:
 
 
 def test_trees_of_the_privacy_clause() -> None:
-    query = parse_query("SELECT COUNT(* WITHIN 5% AT $p%) FROM t WITHIN 1/3 MAX EPSILON (2 * $e) SPEND DELTA 1e-6")
+    query = parse_query(
+        "SELECT COUNT(* WITHIN 5% AT $p% GIVEN COUNT >= $n) FROM t WITHIN 1/3 MAX EPSILON (2 * $e) SPEND DELTA 1e-6"
+    )
     assert isinstance(query.body, ast.Select)
     assert query.body.items[0].expr == ast.Call(
         "COUNT",
         (ast.Star(),),
-        privacy=ast.Privacy(within=ast.Number("5"), within_percent=True, confidence=ast.Param("p")),
+        privacy=ast.Privacy(
+            within=ast.Number("5"), within_percent=True, confidence=ast.Param("p"), given=ast.Param("n")
+        ),
     )
     assert query.privacy == ast.Privacy(
         within=ast.Binary("/", ast.Number("1"), ast.Number("3")),
