@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 from privql.check.conditions import both
 from privql.check.relations import (
@@ -23,13 +25,18 @@ from privql.check.relations import (
     Measured,
     Once,
     Rel,
+    Rows,
     Where,
 )
 from privql.check.typed import Context
 from privql.diagnostics import Span
+from privql.domains import finite
 from privql.functions.aggregate.within import RANKED
-from privql.kernel.scalars import BOOL, Apply, Field, Scalar
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar
 from privql.kernel.terms import Unit
+
+Sets = tuple[tuple[int, ...], ...]
+Groupings = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def blocks(
@@ -40,18 +47,21 @@ def blocks(
     aggregates: Sequence[Aggregate],
     span: Span,
     context: Context,
+    sets: Sets = (),
+    groupings: Groupings = (),
 ) -> Rel:
     """The groups of all aggregates: those of plain ones, and beside them those of each that stands alone. Groups that
     nobody listed are found once."""
-    plain = tuple(one for one in aggregates if not _alone(one))
-    alone = [one for one in aggregates if _alone(one)]
+    counted = [one for one in aggregates if one.bins is not None]
+    plain = tuple(one for one in aggregates if one.bins is None and not stands_alone(one))
+    alone = _together([one for one in aggregates if one.bins is None and stands_alone(one)])
     looked = any(key.members is None for key in keys)
-    if len(alone) == 1 and not plain and not looked:
+    if len(alone) == 1 and not plain and not looked and not counted:
         return _apart(rel, tables, unit, keys, alone[0], None, span, context)
     made: Rel | None = None
     first = len(context.blocks) if looked else None  # finds the groups of all
     if plain or looked:
-        made = _measured(rel, tables, unit, keys, plain, None, span, context)
+        made = _measured(rel, tables, unit, keys, plain, None, span, context, sets, groupings)
     for one in alone:
         if made is None:
             made = _apart(rel, tables, unit, keys, one, None, span, context)
@@ -60,12 +70,42 @@ def blocks(
             other = _apart(rel, tables, unit, again, one, first, span, context)
             same = tuple(_same(ours, theirs) for ours, theirs in zip(keys, again, strict=True))
             made = Joined("INNER" if same else "CROSS", made, other, both(same))
-    assert made is not None
-    return made
+    for each in counted:
+        again = tuple(replace(key, id=_like(key, context)) for key in keys)
+        bin = _bin(each, context)
+        other = _apart(rel, tables, unit, (*again, bin), (each,), first, span, context)
+        same = tuple(_same(ours, theirs) for ours, theirs in zip(keys, again, strict=True))
+        context.binned[each.id] = other, Field(bin.id, bin.type), both(same)
+    return made if made is not None else listed(keys)
 
 
-def _alone(one: Aggregate) -> bool:
-    return one.distinct or one.function in RANKED
+def listed(keys: tuple[GroupingKey, ...]) -> Rows:
+    """Every group that there may be."""
+    members = ([Const(value, key.type) for value in key.members or ()] for key in keys)
+    return Rows(tuple((key.id, key.type) for key in keys), tuple(product(*members)))
+
+
+def _bin(one: Aggregate, context: Context) -> GroupingKey:
+    """One more key: the number of a row's bin."""
+    assert one.bins is not None
+    value, count = one.bins
+    members = tuple(range(1, count + 1))
+    bins = finite(members, False, Fraction(1))
+    id = context.add(Attribute(context.fresh(), "", INT, bins, Label.RELEASED)).id
+    return GroupingKey(id, value, INT, members, f"bin of {one.text}", one.span, bin=True)
+
+
+def _together(aggregates: Sequence[Aggregate]) -> list[tuple[Aggregate, ...]]:
+    """Those that are measured as one, each in the order they came in."""
+    out: dict[str, tuple[Aggregate, ...]] = {}
+    for one in aggregates:
+        name = one.together or one.id
+        out[name] = (*out.get(name, ()), one)
+    return list(out.values())
+
+
+def stands_alone(one: Aggregate) -> bool:
+    return one.distinct or one.function in RANKED or one.choice is not None
 
 
 def _like(key: GroupingKey, context: Context) -> str:
@@ -82,13 +122,14 @@ def _apart(
     tables: tuple[str, ...],
     unit: Unit,
     keys: tuple[GroupingKey, ...],
-    one: Aggregate,
+    together: tuple[Aggregate, ...],
     groups_of: int | None,
     span: Span,
     context: Context,
 ) -> Rel:
+    one = together[0]
     if not one.distinct:
-        return _measured(rel, tables, unit, keys, (one,), groups_of, span, context)
+        return _measured(rel, tables, unit, keys, together, groups_of, span, context)
     assert one.argument is not None
 
     def kept(value: Scalar) -> Field:
@@ -108,8 +149,9 @@ def _apart(
     else:
         once = Once(source)
     again = tuple(replace(key, value=field) for key, (field, _) in zip(keys, columns, strict=True))
-    summed = replace(one, argument=None if one.function == "count" else argument, where=None)
-    return _measured(once, tables, unit, again, (summed,), groups_of, span, context)
+    of = None if one.function == "count" else argument
+    summed = tuple(replace(each, argument=of, where=None, bins=None) for each in together)
+    return _measured(once, tables, unit, again, summed, groups_of, span, context)
 
 
 def _measured(
@@ -121,9 +163,10 @@ def _measured(
     groups_of: int | None,
     span: Span,
     context: Context,
+    sets: Sets = (),
+    groupings: Groupings = (),
 ) -> Rel:
-    block = Block(len(context.blocks), rel, tables, unit, keys, aggregates, span, groups_of)
+    block = Block(len(context.blocks), rel, tables, unit, keys, aggregates, span, groups_of, sets, groupings)
     context.blocks.append(block)
     context.payers[-1].append(block.index)
-    columns = [(key.id, key.type) for key in keys] + [(a.id, a.type) for a in aggregates]
-    return Measured(block.index, tuple(columns))
+    return Measured(block.index, block.columns)

@@ -12,8 +12,10 @@ from privql.check.features import feature
 from privql.check.measured import measured
 from privql.check.moments import UNIT_FIRST, unit, unit_first
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
+from privql.check.picked import mode
 from privql.check.ranked import placed, ranked
 from privql.check.scope import unknown_name
+from privql.check.several import alone, several
 from privql.check.spelled import SPELLED
 from privql.check.spread import meant, spread
 from privql.check.typed import Place, Typed
@@ -93,6 +95,8 @@ def _constant(value: Typed, node: ast.Call) -> Typed:
 
 def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     collector = place.collector
+    if several(node):
+        raise alone(node)
     if collector is None:
         help = "put it into HAVING" if place.clause == "WHERE" else "compute it in a subquery, and use its result"
         raise refuse("PQL0305", f"an aggregate cannot stand in {place.clause}", node.span, help=help)
@@ -111,6 +115,8 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     if collector.private:
         if collector.gathered:
             return feature(node, name, place)
+        if name == "mode":
+            return mode(node, place)
         if node.privacy is not None and node.privacy.mechanism is not None:
             raise not_yet(f"USING inside `{name.upper()}`", node.privacy.span, "put it at the end of the query")
         if (function := meant(name)) is not None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import product
 from math import prod
 
-from privql.check.apart import blocks
+from privql.check.apart import Groupings, Sets, blocks, listed
 from privql.check.grouping import Collector, Key
 from privql.check.inside import around
 from privql.check.named import private_tables
@@ -14,7 +13,7 @@ from privql.check.relations import Aggregate, GroupingKey, Label, Rel, Rows
 from privql.check.typed import Context, Typed
 from privql.diagnostics import Diagnostic, Span, refuse
 from privql.domains import finite
-from privql.kernel.scalars import Const, fields
+from privql.kernel.scalars import fields
 from privql.syntax import ast
 
 
@@ -31,7 +30,6 @@ def row_function(value: Typed, context: Context) -> Typed:
 
 def _listed(keys: tuple[GroupingKey, ...], span: Span, context: Context) -> Rows:
     """Which values there are would show who is there; which there may be, anybody may know."""
-    lists = [[Const(value, key.type) for value in key.members or ()] for key in keys]
     context.notes.append(
         Diagnostic(
             "PQL0409",
@@ -42,7 +40,7 @@ def _listed(keys: tuple[GroupingKey, ...], span: Span, context: Context) -> Rows
             help="to learn how often they occur, GROUP BY them and count",
         )
     )
-    return Rows(tuple((key.id, key.type) for key in keys), tuple(product(*lists)))
+    return listed(keys)
 
 
 def cut(rel: Rel, node: ast.Select, collector: Collector, context: Context) -> Rel:
@@ -54,7 +52,13 @@ def members_of(collector: Collector, context: Context) -> tuple[GroupingKey, ...
 
 
 def released(
-    rel: Rel, node: ast.Select, keys: tuple[GroupingKey, ...], aggregates: tuple[Aggregate, ...], context: Context
+    rel: Rel,
+    node: ast.Select,
+    keys: tuple[GroupingKey, ...],
+    aggregates: tuple[Aggregate, ...],
+    context: Context,
+    sets: Sets = (),
+    groupings: Groupings = (),
 ) -> Rel:
     tables = private_tables(rel, context)
     table = context.env.catalog.table(tables[0])
@@ -76,11 +80,24 @@ def released(
             "PQL0404", "no group can exist", span, why="WHERE excludes every value of the key", help="correct WHERE"
         )
     for aggregate in aggregates:
+        _counted_in(aggregate, groups, context)
         for term in aggregate.reads:
             row_function(Typed(term, aggregate.domain, aggregate.span), context)
     if not aggregates and len(listed) == len(keys):
         return _listed(keys, node.span, context)
-    return blocks(rel, tables, table.unit, keys, aggregates, node.span, context)
+    return blocks(rel, tables, table.unit, keys, aggregates, node.span, context, sets, groupings)
+
+
+def _counted_in(one: Aggregate, groups: int, context: Context) -> None:
+    """Bins are groups, too."""
+    if one.bins is not None and groups * one.bins[1] > context.env.group_limit:
+        raise refuse(
+            "PQL0404",
+            f"{groups * one.bins[1]} counts are more than {context.env.group_limit}",
+            one.span,
+            why=f"each of {groups} groups has {one.bins[1]} bins",
+            help="ask for fewer bins, or group more coarsely",
+        )
 
 
 def group_members(key: Key, context: Context) -> GroupingKey:

@@ -9,7 +9,7 @@ from privql.check.relations import Aggregate, AggregateCall, Attribute, Label, W
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
-from privql.kernel.scalars import Field, ValueType
+from privql.kernel.scalars import Field, Scalar, ValueType
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,16 @@ class Key:
     id: str
     value: Typed
     name: str
+
+
+@dataclass
+class Elements:
+    """The rows that every group has where an aggregate's answer is several of them, numbered from 1."""
+
+    number: Field
+    count: int
+    span: Span
+    known: dict[tuple[Scalar, ...], Field] = field(default_factory=dict)  # columns that say what each row is of
 
 
 @dataclass
@@ -39,6 +49,7 @@ class Collector:
     gathered: bool = False
     features: dict[tuple[object, ...], Aggregate] = field(default_factory=dict)
     rows_per_unit: int | None = None  # by the owner's declaration, where rows are those of one table
+    elements: Elements | None = None  # if each group has several rows
 
     def aggregate(self, call: AggregateCall, domain: Domain) -> Field:
         id = self.exact.get(call)

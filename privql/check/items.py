@@ -8,6 +8,7 @@ from privql.check.expressions import typed
 from privql.check.grouping import Collector
 from privql.check.relations import Attribute
 from privql.check.scope import Scope, unknown_name
+from privql.check.several import several, unpacked
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.kernel.scalars import Field
@@ -30,6 +31,8 @@ def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]
     for item in node.items:
         if isinstance(item.expr, ast.Star):
             out += star(item.expr, place, collector)
+        elif isinstance(item.expr, ast.Call) and collector.grouped and several(item.expr):
+            out += _fields(item.expr, item.alias, place, collector)
         elif (column := _passed(item.expr, place, collector)) is not None:
             value = collector.above(Typed(Field(column.id, column.type), place.domain(column.id), item.span))
             assert isinstance(value.term, Field)
@@ -39,6 +42,16 @@ def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]
             value = collector.above(typed(item.expr, place))
             source = place.context.attributes.get(value.term.name) if isinstance(value.term, Field) else None
             out.append(Item(item.alias or name_of(item.expr, place.scope), value, source, item.span))
+    return out
+
+
+def _fields(node: ast.Call, alias: str | None, place: Place, collector: Collector) -> list[Item]:
+    """Of an answer of several rows: it is called as any other, and of several fields each by its own name."""
+    out = []
+    for name, value in unpacked(node, place):
+        prefix = f"{alias}_" if alias else ""
+        called = prefix + name if name else alias or name_of(node, place.scope)
+        out.append(Item(called, collector.above(value), None, node.span))
     return out
 
 

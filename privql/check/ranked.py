@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check import expressions as ex
@@ -17,7 +18,10 @@ from privql.kernel.scalars import DATE, FLOAT, Const
 from privql.syntax import ast, unparse
 
 _BETWEEN = frozenset({"median", "quantile_cont"})  # of an even number of values, SQL's would be between two of them
+_ALONE = frozenset({"median", "min", "max"})
 _FUNCTIONS = frozenset({"min", "max", "quantile_disc"}) | _BETWEEN
+
+Wanted = tuple[str, ast.Expr | None]  # which of them, and its share
 
 
 def placed(name: str) -> str | None:
@@ -27,10 +31,16 @@ def placed(name: str) -> str | None:
 
 
 def ranked(node: ast.Call, function: str, place: Place) -> Typed:
+    (one,) = drawn(node, place, [(function, None)])
+    return one
+
+
+def drawn(node: ast.Call, place: Place, wanted: Sequence[Wanted]) -> list[Typed]:
+    """Several values of one argument, measured together. A share that is not given is written in the call."""
     collector = place.collector
     assert collector is not None
     name, text = node.name.upper(), renamed(node, node.name)
-    of_share = function.startswith("quantile")
+    of_share = (placed(node.name.lower()) or "").startswith("quantile")
     if node.order or (node.within_group and not of_share):
         raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
     if collector.rolled_up:
@@ -40,42 +50,56 @@ def ranked(node: ast.Call, function: str, place: Place) -> Typed:
     written = node.within_group
     plain = replace(node, args=(*(item.expr for item in written), *node.args), within_group=())
     nodes, inner, where, star = arguments(plain, place)
-    if star or len(nodes) != 1 + of_share:
-        shape = f"{name}(x, 0.9)" if of_share else f"{name}(x)"
-        arguments_ = "a value and a share" if of_share else "one argument"
+    takes = 1 if wanted[0][0] in _ALONE else 2
+    if star or len(nodes) != takes:
+        shape = f"{name}(x, 0.9)" if takes == 2 else f"{name}(x)"
+        arguments_ = "a value and a share" if takes == 2 else "one argument"
         raise refuse("PQL0303", f"`{name}` takes {arguments_}", node.span, help=f"write {shape}")
-    argument = _argument(plain, function, inner, place)
-    share = const(0.5, FLOAT, node.span)
-    if of_share:
-        share = fixed(coerce(ex.typed(nodes[1], inner), FLOAT), node)
-    assert isinstance(share.term, Const)
-    kind = function if function in ("min", "max") else "quantile"
-    shares = ((share.term, Domain()),) if kind == "quantile" else ()
-    result = FLOAT if function in _BETWEEN else argument.type
+    between = any(function in _BETWEEN for function, _ in wanted)
+    argument = _argument(plain, between, inner, place)
+    shares = tuple((function, _share(function, share, nodes, node, inner)) for function, share in wanted)
+    result = FLOAT if between else argument.type
     grid = None if argument.type == FLOAT else argument.domain.grid
     known = argument.domain
     answer = Domain(known.low, known.high, None, False, grid) if not known.empty else Domain()
-    aggregate = Aggregate(
-        place.context.fresh(),
-        kind,
-        _counted(argument).term,
-        argument.domain,
-        argument.type,
-        where,
-        result,
-        text,
-        node.span,
-        node.privacy,
-        node.distinct and kind == "quantile",
-        shares,
-    )
-    key = (kind, argument.term, shares, where, node.privacy, aggregate.distinct, result)
-    return Typed(collector.release(key, aggregate, answer), answer, node.span)
+    together = place.context.fresh() if len(shares) > 1 else ""
+    out = []
+    for function, share in shares:
+        aggregate = Aggregate(
+            place.context.fresh(),
+            "quantile" if share is not None else function,
+            _counted(argument).term,
+            argument.domain,
+            argument.type,
+            where,
+            result,
+            text,
+            node.span,
+            node.privacy,
+            node.distinct and share is not None,
+            () if share is None else ((share, Domain()),),
+            together=together,
+        )
+        key = (shares, share, function, argument.term, where, node.privacy, aggregate.distinct, result)
+        out.append(Typed(collector.release(key, aggregate, answer), answer, node.span))
+    return out
 
 
-def _argument(node: ast.Call, function: str, inner: Place, place: Place) -> Typed:
+def _share(
+    function: str, share: ast.Expr | None, nodes: Sequence[ast.Expr], node: ast.Call, inner: Place
+) -> Const | None:
+    if function in ("min", "max"):
+        return None
+    if function == "median":
+        return Const(0.5, FLOAT)
+    found = fixed(coerce(ex.typed(nodes[1] if share is None else share, inner), FLOAT), node).term
+    assert isinstance(found, Const)
+    return found
+
+
+def _argument(node: ast.Call, between: bool, inner: Place, place: Place) -> Typed:
     why = "the answer is drawn from all values that there may be"
-    argument = ex.typed(node.args[0], inner) if function not in _BETWEEN else None
+    argument = ex.typed(node.args[0], inner) if not between else None
     if argument is None or argument.type != DATE:
         return number(node, 0, inner, place, why)
     if not argument.domain.bounded:

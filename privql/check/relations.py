@@ -14,7 +14,8 @@ from typing import Literal
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
 from privql.frozen import frozen
-from privql.kernel.scalars import Scalar, Value, ValueType
+from privql.kernel.picks import Way
+from privql.kernel.scalars import INT, Scalar, Value, ValueType
 from privql.kernel.terms import Unit
 from privql.syntax import ast
 
@@ -319,6 +320,15 @@ class Subquery:
 
 
 @frozen
+class Choice:
+    """The most frequent of these values, or several of them: `count`, each one an aggregate of those `together`."""
+
+    candidates: tuple[Value, ...]
+    count: int
+    way: Way | None = None  # if the query names one
+
+
+@frozen
 class Aggregate:
     """An aggregate of private rows: to be measured or, of one unit's rows, a feature of that unit."""
 
@@ -335,11 +345,16 @@ class Aggregate:
     distinct: bool = False
     others: tuple[tuple[Scalar, Domain], ...] = ()  # further arguments
     order: tuple[SortKey, ...] = ()
+    together: str = ""  # those that are measured as one have the same
+    bins: tuple[Scalar, int] | None = None  # counted for each of so many bins, by the number that a row has
+    choice: Choice | None = None  # its answer is one of the values listed there
+
 
     @property
     def reads(self) -> tuple[Scalar, ...]:
         """What it is computed from in each row."""
-        first = (term for term in (self.argument, self.where) if term is not None)
+        bin = None if self.bins is None else self.bins[0]
+        first = (term for term in (self.argument, self.where, bin) if term is not None)
         return (*first, *(term for term, _ in self.others), *(key.value for key in self.order))
 
 
@@ -352,6 +367,7 @@ class GroupingKey:
     name: str
     span: Span
     unknown: str = ""  # why they are not known
+    bin: bool = False  # of an aggregate that counts in bins, no group of the query's
 
 
 @frozen
@@ -366,6 +382,15 @@ class Block:
     aggregates: tuple[Aggregate, ...]  # none: its groups are looked for
     span: Span
     groups_of: int | None = None  # the block whose search for groups is this one's, too
+    sets: tuple[tuple[int, ...], ...] = ()  # the keys of each grouping set, where there are any beside all keys
+    groupings: tuple[tuple[str, tuple[int, ...]], ...] = ()  # GROUPING() of these keys, as a column each
+
+    @property
+    def columns(self) -> tuple[tuple[str, ValueType], ...]:
+        """Of its answer: the keys, the aggregates, then GROUPING()'s bit masks."""
+        keys = ((key.id, key.type) for key in self.keys)
+        aggregates = ((aggregate.id, aggregate.type) for aggregate in self.aggregates)
+        return (*keys, *aggregates, *((id, INT) for id, _ in self.groupings))
 
 
 @frozen

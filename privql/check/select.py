@@ -16,6 +16,7 @@ from privql.check.expressions import condition, storable
 from privql.check.grouping import Collector
 from privql.check.items import Item, items_of, names
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
+from privql.check.lists import expanded, nowhere_else
 from privql.check.named import private
 from privql.check.operations import coerce, known_from, not_yet
 from privql.check.private_rows import no_unit, private_rows, undistinct, values_of
@@ -113,8 +114,11 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     for clause, written in (("HAVING", node.having), ("QUALIFY", node.qualify)):
         if written is not None:
             tests[clause] = collector.above(condition(written, replace(later, clause=clause))).term
+    for clause, term in tests.items():
+        nowhere_else(reads(term, context), collector, clause)
     order = ordered(tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
 
+    nowhere_else(reads(tuple(collector.windows), context), collector, "a window")
     if tail.per_unit and not (secret and (collector.gathered or not grouped)):
         raise no_unit(node.span)
     if secret and not grouped:
@@ -206,7 +210,8 @@ def _above(
     """What SQL does to rows that anybody may know: HAVING, windows, QUALIFY, the select list and its order."""
     if "HAVING" in tests:
         rel = Where(rel, tests["HAVING"])
-    return _output(node, tail, _windows(rel, tests, collector), items, order, context)
+    rel = expanded(_windows(rel, tests, collector), collector, context)
+    return _output(node, tail, rel, items, order, context)
 
 
 def _windows(rel: Rel, tests: Mapping[str, Scalar], collector: Collector, row: Field | None = None) -> Rel:

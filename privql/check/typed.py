@@ -100,6 +100,8 @@ class Context:
     manners: list[Clause] = field(default_factory=list)  # those that only say how
     correlations: list[Correlation] = field(default_factory=list)  # of the queries in expressions now open
     public_columns: dict[str, tuple[str, str]] = field(default_factory=dict)  # table, column
+    # counts of bins, by aggregate: their rows, which bin each is of, and what they have in common with the groups
+    binned: dict[str, tuple[Rel, Field, Scalar | None]] = field(default_factory=dict)
     recursions: list[Span] = field(default_factory=list)  # where a named query reads itself
     _next: int = 0
 

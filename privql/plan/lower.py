@@ -64,12 +64,14 @@ def lower(
     stated = stable.rows if stable.rows == 1 else declared()[1].rows
     rows = [limit for limit in (limits.rows, stated) if limit is not None]
     most = min((limit for limit in (*rows, stable.rows) if limit is not None), default=None) if rows else None
-    bounds, keys = bounds_of(stable, block.keys, most, limits.groups), block.keys
+    groups = tuple(key for key in block.keys if not key.bin)
+    bounds, keys = bounds_of(stable, groups, most, limits.groups), block.keys
     if not contributions:  # each of a unit's groups is one row in the search for them, and those are kept there
         bounds = replace(bounds, groups=None, how="none")
     if bounds.how != "none":
         open_ = [one.privacy is not None and one.privacy.bounds_auto for one in block.aggregates]
-        totals = None if isinstance(block.rel, Once) else of_units(stable, bounds, contributions, open_)
+        apart = isinstance(block.rel, Once) or len(groups) < len(keys)  # a unit has no total of several bins
+        totals = None if apart else of_units(stable, bounds, contributions, open_)
         if totals is not None:
             stable, contributions = totals
             bounds = replace(bounds, how="totals")

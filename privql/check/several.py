@@ -1,0 +1,71 @@
+"""Aggregates whose answer is several rows: which there are, and where they may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from privql.check.exact import exact
+from privql.check.histogram import histogram
+from privql.check.lists import Fields, column, numbered
+from privql.check.operations import not_yet
+from privql.check.ranked import placed
+from privql.check.typed import Place
+from privql.diagnostics import PrivQLError, refuse
+from privql.syntax import ast
+
+
+def several(node: ast.Expr) -> bool:
+    """Whether it is an aggregate whose answer is several rows."""
+    return (
+        isinstance(node, ast.Call) and node.over is None and (node.name.lower() in _MADE or _shares(node) is not None)
+    )
+
+
+def unpacked(node: ast.Call, place: Place) -> Fields:
+    """What one of them at the top of a SELECT item means."""
+    collector = place.collector
+    assert collector is not None
+    if collector.gathered:
+        raise not_yet(f"several rows of `{node.name.upper()}` for each unit", node.span, "ask for one of them")
+    if collector.rolled_up:
+        raise not_yet(f"`{node.name.upper()}` in CUBE, ROLLUP and GROUPING SETS", node.span, "group by the same keys")
+    if place.context.correlations and place.context.correlations[-1].select is not None:
+        raise not_yet(f"several rows of `{node.name.upper()}` in a query inside an expression", node.span)
+    return _MADE.get(node.name.lower(), _quantiles)(node, place)
+
+
+def alone(node: ast.Call) -> PrivQLError:
+    """Anywhere else its several rows have no meaning."""
+    return refuse(
+        "PQL0305",
+        f"`{node.name.upper()}` has several rows here, and stands by itself in a SELECT list",
+        node.span,
+        why="an expression, HAVING or a window takes one value",
+        help=f"name it in a subquery: `FROM (SELECT {node.name.upper()}(…) AS x FROM …)`, and compute with `x`",
+    )
+
+
+# ---------------------------------------------------------------- what there is
+
+
+def _shares(node: ast.Call) -> ast.ListOf | None:
+    if placed(node.name.lower()) not in ("quantile_cont", "quantile_disc"):
+        return None
+    at = 0 if node.within_group else 1
+    found = node.args[at] if at < len(node.args) else None
+    return found if isinstance(found, ast.ListOf) else None
+
+
+def _quantiles(node: ast.Call, place: Place) -> Fields:
+    """Several shares of the same values."""
+    collector, shares = place.collector, _shares(node)
+    assert collector is not None and shares is not None
+    numbered(len(shares.items), node, place)
+    if collector.private:
+        raise not_yet("several shares of private values", node.span, "ask for one")
+    each = [replace(node, args=tuple(share if arg is shares else arg for arg in node.args)) for share in shares.items]
+    return (("", column([exact(one, node.name.lower(), place) for one in each], node, place)),)
+
+
+_MADE: Mapping[str, Callable[[ast.Call, Place], Fields]] = {"histogram": histogram}
