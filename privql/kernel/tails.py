@@ -6,6 +6,7 @@ describe answers, so floats do.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from privql.kernel.enclosure import exp_minus, quotient
@@ -27,9 +28,14 @@ def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fr
         raise ValueError("a sensitivity is at least 1")
     miss = _miss(confidence)
     guess = Fraction(_inverse_scale(halfwidth, miss)) * sensitivity
+    return least_epsilon(lambda epsilon: _kept(halfwidth, sensitivity / epsilon, miss), guess)
+
+
+def least_epsilon(enough: Callable[[Fraction], bool], guess: Fraction = Fraction(1)) -> Fraction:
+    """The least ε of four significant digits that is enough; every greater one must be, too."""
     place = math.floor(_log(guess) / math.log(10))
     start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
-    return _decimal(least(lambda rank: _kept(halfwidth, sensitivity / _decimal(rank), miss), start))
+    return _decimal(least(lambda rank: enough(_decimal(rank)), start))
 
 
 def variance(scale: Fraction) -> float:

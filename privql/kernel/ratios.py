@@ -1,0 +1,124 @@
+"""What it takes to promise the error of a mean, a variance or a covariance of at least so many rows.
+
+Each is a ratio of noisy cells, so its error depends on how many rows there are. Of at least n rows no data make the
+chance of a miss greater than what is computed here; docs/proofs/promises.md says why. Of fewer the answer may be farther
+off than wished; what it costs, and whom it protects, is the same.
+
+All distances are in steps of the cells, in which one row adds up to `whole`; an `error` is a share of the range - of a
+variance, of the range squared. Noise is discrete Laplace of one scale on every cell.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from privql.kernel.tails import least_epsilon
+from privql.kernel.two import reach_of_coupling
+
+FEWEST = 10  # rows: of fewer a sample's variance is too far from that of all rows
+_ROUNDING = 1e-9  # far above what the floats here can lose
+_QUARTER = 0.25  # no variance is a greater share of the range squared
+_TRIED = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # how far means may be off, in errors of the variance
+
+
+def epsilon_of_mean(sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction) -> Fraction:
+    """The least ε of four significant digits that is proved here to keep the mean of `rows` rows or more so near."""
+    return _least(sensitivity, confidence, lambda scale: _mean_missed(whole, float(error), rows, scale))
+
+
+def epsilon_of_variance(
+    sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction, samples: bool
+) -> Fraction:
+    return _least(sensitivity, confidence, lambda scale: _missed(_variance, 3, whole, error, rows, scale, samples))
+
+
+def epsilon_of_covariance(
+    sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction, samples: bool
+) -> Fraction:
+    return _least(sensitivity, confidence, lambda scale: _missed(_covariance, 4, whole, error, rows, scale, samples))
+
+
+def _least(sensitivity: int, confidence: Fraction, missed: Callable[[float], float]) -> Fraction:
+    miss = float(1 - confidence) * (1 - _ROUNDING)
+    return least_epsilon(lambda epsilon: missed(float(sensitivity / epsilon)) <= miss)
+
+
+def _mean_missed(whole: int, error: float, rows: int, scale: float) -> float:
+    """(A+N₁)/(A+B+N₁+N₂) is above A/(A+B) + error only where (1-s)·N₁ - s·N₂ > error·(A+B), s being that sum; below it
+    likewise. Two such s in [0, 1] lie 2·error apart, and the chance is the less the nearer s is to one half."""
+    error = min(error, 1.0)
+    distance = error * rows * whole
+    missed = _beyond(1.0, 0.0, 2, distance, scale)
+    if error < 0.5:
+        other = min(2 * error, 0.5 - error)
+        missed += _beyond(1 - other, other, 2, distance, scale)
+    return missed + _beyond(1.0, 1.0, 2, float((rows - 1) * whole), scale)  # or there is no answer
+
+
+def _missed(
+    of: Callable[[int, float, int, float], float],
+    cells: int,
+    whole: int,
+    error: Fraction,
+    rows: int,
+    scale: float,
+    samples: bool,
+) -> float:
+    near, missed = float(error), 0.0
+    if samples:  # the noisy count says how many samples there are: it is off by a share of the rows, or this is missed
+        share = min(0.5, 4 * near)
+        fewest = rows * (1 - share)
+        near -= _QUARTER * share * rows / ((fewest - 1) * (rows - 1))
+        near *= (fewest - 1) / fewest
+        missed = 2 * _beyond(cells / 2, cells / 2, cells, share * rows * whole, scale)
+    none = _beyond(cells / 2, cells / 2, cells, float((rows - 2) * whole), scale)
+    return of(whole, near, rows, scale) + missed + none
+
+
+def _variance(whole: int, error: float, rows: int, scale: float) -> float:
+    """Too great by the noise alone, too small also by the square of how far the mean is off: but a variance that is not
+    above `error` is never too small by it."""
+    error = min(error, _QUARTER)
+    size = float(rows * whole)
+    one_side = _beyond(1 - error, 2 * error, 3, error * size, scale)
+    wide = max((1 - error) ** 2 - 2 * error, 0.5 + error)
+    above = _beyond(wide, 1 + error - wide, 3, error * size, scale)
+    wide = (1 - error) ** 2
+    below = min(
+        _beyond(wide, 1 - wide, 3, left * size, scale)
+        + _beyond(1.0, 0.5, 3, mean * size, scale)
+        + _beyond(1 + mean, 0.5 + 2 * mean, 3, mean * size, scale)
+        for mean, left in _means(error)
+    )
+    return max(one_side, above + below)
+
+
+def _covariance(whole: int, error: float, rows: int, scale: float) -> float:
+    """Off by the noise, and by the product of how far both means are off."""
+    error = min(error, 2 * _QUARTER)
+    size = float(rows * whole)
+    return min(
+        2 * _beyond(1 + left, _QUARTER + 3 * left, 4, left * size, scale)
+        + 4 * _beyond(1 + mean, 1 + 3 * mean, 4, mean * size, scale)
+        for mean, left in _means(error)
+    )
+
+
+def _means(error: float) -> Iterator[tuple[float, float]]:
+    """How far off the means may be, and what that leaves for the rest."""
+    for mean in (*(times * error for times in _TRIED), math.sqrt(error / 2), math.sqrt(error) / 2):
+        if mean <= 0.5 and mean * mean < error:
+            yield mean, error - mean * mean
+
+
+def _beyond(wide: float, rest: float, cells: int, distance: float, scale: float) -> float:
+    """At least P[Σ aᵢ·Nᵢ > distance] for any weights of so many cells with |aᵢ| <= wide and Σ |aᵢ| <= wide + rest.
+
+    Of continuous noise two weights, the one as great as may be, make it the most likely; noise of whole numbers is one
+    unit closer. Where it hardly ever is anything but 0, one cell must pass what all of them have to pass together."""
+    whole = wide + rest
+    wide = max(wide, whole / 2)
+    blended = reach_of_coupling((whole - wide) / whole, distance / (whole * scale), scale) / 2
+    least = math.floor(distance / whole * (1 - _ROUNDING)) + 1
+    single = cells * math.exp(-least / scale) / (1 + math.exp(-1 / scale))
+    return min(blended, single)
