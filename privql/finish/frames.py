@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from privql.finish.accuracy import Bounds, bounds
+from privql.finish.accuracy import bounds
+from privql.finish.resampling import Ends, bounds_of
 from privql.finish.writing import to_decimal
 from privql.kernel.scalars import Value, ValueType
 
@@ -37,27 +38,35 @@ def frame(release: Release) -> pd.DataFrame:
 def interval_frame(release: Release, confidence: Fraction) -> pd.DataFrame:
     columns: list[tuple[str, ValueType]] = []
     values: list[list[Value]] = []
+    spreads = release.computed_spreads(confidence)
     for at, column in enumerate(release.columns):
-        if column.law is None:
+        if column.law is None and at not in spreads:
             continue
         columns += [(f"{column.name}_low", column.type), (f"{column.name}_high", column.type)]
-        found = bounds(column.law, [row[at] for row in release.rows], column.cells, confidence)
+        numbers = [row[at] for row in release.rows]
+        found: Sequence[Ends | None]
+        if column.law is not None:
+            found = bounds(column.law, numbers, column.cells, confidence)
+        else:
+            found = bounds_of(spreads[at], numbers, column.type, confidence)
         pairs = [(None, None) if pair is None else _ends(pair, column.type) for pair in found]
         values += [[low for low, _ in pairs], [high for _, high in pairs]]
     return _frame(columns, values, len(release.rows))
 
 
-def _ends(found: Bounds, type: ValueType) -> tuple[Value, Value]:
+def _ends(found: Ends, type: ValueType) -> tuple[Value, Value]:
+    """An end that is open is infinite, and of a type without infinities NULL."""
+    low, high = found
     match type.kind:
         case "INT":
-            return math.floor(found[0]), math.ceil(found[1])
+            return math.floor(low) if math.isfinite(low) else None, math.ceil(high) if math.isfinite(high) else None
         case "FLOAT":
-            return _float(found[0]), _float(found[1])
+            return _float(low), _float(high)
         case _:
-            return found
+            return low if math.isfinite(low) else None, high if math.isfinite(high) else None
 
 
-def _float(end: Fraction) -> float:
+def _float(end: float | Fraction) -> float:
     try:
         return float(end)
     except OverflowError:

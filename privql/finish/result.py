@@ -6,7 +6,7 @@ It is immutable and made of exact values, so that the ledger can keep it and giv
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,10 @@ from privql.kernel.scalars import ValueType
 if TYPE_CHECKING:
     import pandas as pd
 
+    from privql.finish.kept import Made
+    from privql.finish.resampling import Spread
+
+Spreads = Callable[[Fraction], Mapping[int, "Spread"]]
 _USUAL = Fraction(95, 100)
 
 
@@ -50,6 +54,8 @@ class Release:
     release_id: str | None = None
     certificate: Mapping[str, Any] = field(default_factory=dict)
     dummy: bool = False
+    made: Made | None = None  # how, for the errors of what was computed
+    spreads: Spreads | None = field(default=None, compare=False, repr=False)  # computes them, while there is a session
 
     @property
     def table(self) -> Table:
@@ -160,8 +166,27 @@ class Release:
         """For the first rows, in their shape."""
         rows = self.rows[:most]
         columns: list[list[float | None]] = []
+        spreads = self.computed_spreads(_USUAL)
         for at, column in enumerate(self.columns):
             values = [row[at] for row in rows]
-            none: list[float | None] = [None] * len(rows)
-            columns.append(none if column.law is None else halves(column.law, values, column.cells[:most], _USUAL))
+            if column.law is not None:
+                columns.append(halves(column.law, values, column.cells[:most], _USUAL))
+            elif at in spreads:
+                from privql.finish.resampling import halves_of
+
+                columns.append(halves_of(spreads[at], values, column.type, _USUAL))
+            else:
+                columns.append([None] * len(rows))
         return [list(row) for row in zip(*columns, strict=True)]
+
+    def computed_spreads(self, confidence: Fraction) -> Mapping[int, Spread]:
+        """By column, of those that were computed from noisy numbers and have no law of their own."""
+        if self.spreads is None or not any(computed(column) for column in self.columns):
+            return {}
+        found = self.spreads(confidence)
+        return {at: spread for at, spread in found.items() if self.columns[at].law is None}
+
+
+def computed(column: Column) -> bool:
+    """Whether it may have an error that no law of its own tells."""
+    return column.law is None and column.label is Label.RELEASED and column.type.kind in ("INT", "FLOAT", "DECIMAL")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import Label
 from privql.domains import Domain
+from privql.finish import kept
 from privql.finish.recipe import Law
 from privql.finish.table import type_from_json, type_to_json, value_from_json, value_to_json
 from privql.kernel.cost import Cost
@@ -16,7 +17,7 @@ from privql.kernel.scalars import ValueType
 if TYPE_CHECKING:
     from privql.finish.result import Column, Release
 
-_FORM = 1
+_FORM = 2  # 1 had nothing of how it was made
 
 
 def written(release: Release) -> bytes:
@@ -28,6 +29,7 @@ def written(release: Release) -> bytes:
         "release_id": release.release_id,
         "certificate": dict(release.certificate),
         "dummy": release.dummy,
+        "made": None if release.made is None else kept.written(release.made),
     }
     return json.dumps(answer, separators=(",", ":"), allow_nan=False).encode("ascii")
 
@@ -36,7 +38,7 @@ def read(stored: bytes) -> Release:
     from privql.finish.result import Release
 
     answer = json.loads(stored)
-    if answer["form"] != _FORM:
+    if answer["form"] not in (1, _FORM):
         raise ValueError("this answer was written by another version")
     columns = tuple(map(_column_from_json, answer["columns"]))
     types = [column.type for column in columns]
@@ -47,6 +49,7 @@ def read(stored: bytes) -> Release:
         answer["release_id"],
         answer["certificate"],
         answer["dummy"],
+        kept.read(answer["made"]) if answer.get("made") else None,
     )
 
 

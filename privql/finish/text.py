@@ -57,7 +57,7 @@ def _cell(value: Cell, halfwidth: float | None) -> tuple[str, str]:
             return str(value), _error(halfwidth, 0)
         case float():
             if halfwidth is None or not 0 < halfwidth < math.inf:
-                return f"{value:.6g}", _error(halfwidth, 6)
+                return f"{value:.6g}", _error(halfwidth, 0)
             digits = min(12, max(0, 1 - math.floor(math.log10(halfwidth))))
             return f"{value:.{digits}f}", _error(halfwidth, digits)
         case Decimal():

@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError, scans
+from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
-from privql.finish.result import Column, Release
+from privql.finish.result import Column, Release, computed
 from privql.finish.table import Table
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
 from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
+from privql.pipeline.errors import Errors
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.price import left_text
@@ -68,11 +70,13 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
     assert check.query is not None
     table, earlier = _answer(check.query, (), desk), _earlier(check.query, desk)
     answer = present(check.query, (), table, cost=Cost(), dummy=_invented(check.query, desk), earlier=earlier)
+    if earlier:
+        answer = replace(answer, made=Made("", slim(check.query), (), _named(check.query, desk)))
     if check.name is None:
-        return answer
+        return _with_errors(answer, desk)
     text = f"{canonical(check)} {inputs(check, desk.release_id)}"
     stored = desk.ledger.keep(desk.analyst, check.name, text, answer.to_bytes())
-    return replace(Release.from_bytes(stored.answer), release_id=stored.release_id)
+    return _with_errors(replace(Release.from_bytes(stored.answer), release_id=stored.release_id), desk)
 
 
 def _paid(check: StatementCheck, desk: Desk) -> Release:
@@ -93,7 +97,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
-        return _replayed(granted)
+        return _with_errors(_replayed(granted), desk)
     program = Program(
         check.query,
         plans,
@@ -115,8 +119,14 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
         dummy=desk.dummy,
         earlier=_earlier(check.query, desk),
     )
+    noisy = tuple(
+        NoisyBlock(slim_block(one.plan.block), one.recipes, tuple(one.cells), tuple(one.groups), one.levels)
+        for one in answered
+    )
+    if numbers(noisy) <= MOST_CELLS and (check.name is not None or any(map(computed, made.columns))):
+        made = replace(made, made=Made(granted.release_id, slim(check.query), noisy, _named(check.query, desk)))
     # Another process may have answered the same charge first: then its answer is the answer.
-    return Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer)
+    return _with_errors(Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer), desk)
 
 
 def _replayed(found: Replay) -> Release:
@@ -142,6 +152,27 @@ def _inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str
 def _releases(query: CheckedQuery, desk: Desk) -> dict[str, Release]:
     names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
     return {name: Release.from_bytes(desk.released(name).answer) for name in sorted(names)}
+
+
+def _named(query: CheckedQuery, desk: Desk) -> dict[str, str]:
+    """Which answers stand behind the names that a query reads."""
+    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
+    return {name: desk.release_id(name) for name in sorted(names)}
+
+
+def _with_errors(release: Release, desk: Desk) -> Release:
+    """Able to tell the errors of what was computed; they are computed when they are asked for."""
+    if release.made is None:
+        return release
+    releases: dict[str, Release] = {}
+    for name, id in release.made.releases.items():
+        stored = desk.released(name)
+        if stored.release_id != id:
+            return release
+        releases[name] = _with_errors(Release.from_bytes(stored.answer), desk)
+    at = leaves(roots(release.made.query))
+    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
+    return replace(release, spreads=Errors(release.made, release.rows, desk.places.post(), releases, dummies))
 
 
 def _earlier(query: CheckedQuery, desk: Desk) -> dict[str, Sequence[Column]]:

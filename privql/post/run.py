@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 
 from privql.check.relations import CheckedQuery
 from privql.engines.duckdb.expressions import Spelled
@@ -22,7 +24,9 @@ from privql.post.recursion import ENDLESS
 from privql.post.straight import straight
 from privql.post.values import exact, load, read
 
+T = TypeVar("T")
 Columns = Sequence[tuple[str, ValueType]]
+Numbers = npt.NDArray[np.float64]
 
 MOST_VALUES = 1_000_000
 
@@ -54,8 +58,21 @@ class PostProcessor:
         outputs = [*((column.id, column.type) for column in query.columns), *extra]
         rows = straight(query, blocks, outputs)
         if rows is None:
-            rows = self._computed(query, outputs, blocks, released or {}, dummies or {})
+            types = [type for _, type in outputs]
+            rows = exact(self._computed(query, outputs, blocks, released or {}, dummies or {}, read, _fetched), types)
         return Table(tuple(outputs), rows)
+
+    def numbers(
+        self,
+        query: CheckedQuery,
+        blocks: Sequence[Table],
+        released: Mapping[str, Table],
+        dummies: Mapping[str, Table],
+        outputs: Columns,
+    ) -> list[Numbers]:
+        """Numeric columns of the query's relation alone, as floats; NaN for NULL."""
+        found = self._computed(query, outputs, blocks, released, dummies, _as_float, lambda made: made.fetchnumpy())
+        return [np.ma.filled(np.ma.asarray(column, np.float64), np.nan) for column in found.values()]
 
     def rehearse(
         self,
@@ -64,10 +81,7 @@ class PostProcessor:
         dummies: Mapping[str, Table] | None = None,
     ) -> None:
         """Run it on blocks without groups: what the engine cannot compute is known before anything is paid for."""
-        blocks = []
-        for block in query.blocks:
-            keys = ((key.id, key.type) for key in block.keys)
-            blocks.append(Table((*keys, *((aggregate.id, aggregate.type) for aggregate in block.aggregates)), ()))
+        blocks = [Table(block.columns, ()) for block in query.blocks]
         self.run(query, blocks, released, dummies)
 
     def distinct_values(self, table: str, column: str) -> tuple[Value, ...] | None:
@@ -116,10 +130,12 @@ class PostProcessor:
         blocks: Sequence[Table],
         released: Mapping[str, Table],
         dummies: Mapping[str, Table],
-    ) -> tuple[tuple[Value, ...], ...]:
+        spell: Callable[[str, ValueType], str],
+        fetch: Callable[[duckdb.DuckDBPyConnection], T],
+    ) -> T:
         loaded: list[str] = []
 
-        def found(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+        def found(connection: duckdb.DuckDBPyConnection) -> T:
             def leaf(table: Table) -> Leaf:
                 name = f'"given {len(loaded)}"'
                 loaded.append(name)
@@ -132,14 +148,14 @@ class PostProcessor:
                 cache(lambda name: leaf(dummies[name])),
                 cache(lambda number: leaf(blocks[number])),
             )
-            rows = connection.execute(emit(query, outputs, leaves, _spelled, read)).fetchall()
+            rows = fetch(connection.execute(emit(query, outputs, leaves, _spelled, spell)))
             for name in loaded:
                 connection.execute(f"DROP TABLE {name}").fetchall()
             return rows
 
-        return exact(self._attempt(found), [type for _, type in outputs])
+        return self._attempt(found)
 
-    def _attempt(self, work: Callable[[duckdb.DuckDBPyConnection], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    def _attempt(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """What the engine says of a failure may quote values; and after one, it may be of no more use."""
         try:
             return work(self._connected())
@@ -166,6 +182,14 @@ class PostProcessor:
         if table not in self._opened:
             self._opened[table] = public_leaf(connection, table, self._public.get(table, Source()), self._tables[table])
         return self._opened[table]
+
+
+def _fetched(made: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    return made.fetchall()
+
+
+def _as_float(column: str, type: ValueType) -> str:
+    return f"CAST({read(column, type)} AS DOUBLE) AS {column}"
 
 
 def _spelled(term: Scalar, field: Callable[[Field], str]) -> str:
