@@ -1,7 +1,8 @@
 """How far a released number may be from the exact one: an interval for each, at any confidence.
 
 A sum is off by discrete Laplace noise whose law is public, and a count or a sum that is made of a mean's two cells by
-the noise of both. A mean's interval follows from its own two noisy cells.
+the noise of both. A mean's interval follows from its own two noisy cells; that of a group's number of units, with which
+it was found, from this number itself.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from privql.finish.recipe import Law
+from privql.kernel.found import units_within
 from privql.kernel.scalars import Value
 from privql.kernel.tails import halfwidth
 from privql.kernel.two import halfwidth_of_two, weights
@@ -23,6 +26,8 @@ def bounds(
     law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
 ) -> list[Bounds | None]:
     """For each value of a column; None where there is no number. A mean's column has the `cells` of each row."""
+    if law.kind == "found":
+        return [_found(law, value, confidence) if _number(value) else None for value in values]
     if law.kind != "mean":
         reach = _reach(law, confidence)
         return [(Fraction(v) - reach, Fraction(v) + reach) if _number(v) else None for v in values]  # type: ignore[arg-type]
@@ -36,7 +41,7 @@ def halves(
     law: Law, values: Sequence[Value], cells: Sequence[Cells | None], confidence: Fraction
 ) -> list[float | None]:
     """What stands behind ±, rounded up: of an interval that is not symmetric, the larger half."""
-    if law.kind != "mean":
+    if law.kind not in ("mean", "found"):
         reach = _rounded_up(_reach(law, confidence))
         return [reach if _number(value) else None for value in values]
     return [
@@ -54,6 +59,12 @@ def _reach(law: Law, confidence: Fraction) -> Fraction:
         return halfwidth(law.scale, confidence) * law.grid
     of = weights(law.low, law.high, "count" if law.kind == "count" else "sum")
     return halfwidth_of_two(law.scale, of, law.high - law.low, confidence) * law.grid
+
+
+@lru_cache(maxsize=1024)
+def _found(law: Law, value: Value, confidence: Fraction) -> Bounds:
+    low, high = units_within(int(value), law.low, law.scale, confidence)  # type: ignore[arg-type]
+    return Fraction(low), Fraction(high)
 
 
 def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> Bounds:

@@ -1,5 +1,7 @@
 """Which groups may be shown when nobody listed them: each is kept with a probability that its number of units gives.
 
+Two laws do it. `Keep` is a coin, and says of a group that it is there. `Count` says how many units it has, too, with noise.
+
 A group that is there because one person is in it would show that person. `π(n)`, the probability that a group of n
 units is kept, starts from π(0) = 0 and grows from n to n + 1 as fast as (ε, δ) lets it:
 
@@ -11,10 +13,14 @@ what then exceeds k.
 
 Here every π(n) is a whole number of 2^-bits, by integer arithmetic alone: e^ε is replaced by a rational below it, and
 every step is rounded down. Both only take away; the inequalities hold exactly (docs/proofs/key-selection.md).
+
+`Count` is that very noise, for the least k whose q^k(1-q)/(1+q-2q^(k+1)) is at most δ: a group of n units is shown where
+n + X > k, and n + X with it. Whoever looks for groups and wants these numbers has both for one ε.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +32,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.enclosure import exp_minus
 from privql.kernel.proved import RULE, Proved, Unproved
 from privql.kernel.scalars import Scalar
+from privql.kernel.search import least
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Keys
 from privql.kernel.terms import Unit
@@ -35,15 +42,18 @@ LEAST_DELTA = Fraction(1, 2**128)
 
 
 @frozen
-class Keep:
-    """The law by which one group is kept: (ε, δ) for one unit more or fewer in it."""
-
+class _Law:
     epsilon: Fraction
     delta: Fraction
 
     @property
     def sensible(self) -> bool:
         return self.epsilon >= LEAST_EPSILON and LEAST_DELTA <= self.delta < 1
+
+
+@frozen
+class Keep(_Law):
+    """The law by which one group is kept: (ε, δ) for one unit more or fewer in it."""
 
     @property
     def even(self) -> int:
@@ -55,6 +65,53 @@ class Keep:
     def certain(self) -> int:
         """From how many units on a group is kept always."""
         return len(keep_table(self)[1])
+
+
+@frozen
+class Count(_Law):
+    """The law by which one group is shown with a noisy number of its units: (ε, δ) for one unit more or fewer in it."""
+
+    @property
+    def reach(self) -> int:
+        """The k of above: how far noise moves a number, and what it must then exceed."""
+        return reach_of(self)
+
+    @property
+    def scale(self) -> Fraction:
+        """Of the noise within its reach: q = exp(-1/scale)."""
+        return 1 / self.epsilon
+
+    @property
+    def even(self) -> int:
+        """Noise is as likely positive as negative: from here on a group is shown more often than not."""
+        return self.reach + 1
+
+    @property
+    def certain(self) -> int:
+        return 2 * self.reach + 1
+
+
+@lru_cache(maxsize=64)
+def reach_of(law: Count) -> int:
+    """The least k with q^k·(1 - q + 2δq) <= δ·(1+q), q = e^-ε, decided by certified bounds. It is at least 1."""
+    if not law.sensible:
+        raise Unproved("a selection needs an ε and a δ that can be told from none")
+    epsilon, delta = law.epsilon, law.delta
+
+    def hides(k: int) -> bool:
+        """q is transcendental, so the two sides differ and the loop ends."""
+        bits = 128
+        while k >= 0:
+            (low, high), far, one = exp_minus(epsilon, bits), exp_minus(k * epsilon, bits), 1 << bits
+            if far[1] * (one + (2 * delta - 1) * (high if 2 * delta > 1 else low)) <= delta * (one + low) * one:
+                return True
+            if far[0] * (one + (2 * delta - 1) * (low if 2 * delta > 1 else high)) > delta * (one + high) * one:
+                return False
+            bits *= 2
+        return False
+
+    logarithm = math.log(delta.denominator) - math.log(delta.numerator)
+    return least(hides, int(logarithm / float(epsilon)))
 
 
 @lru_cache(maxsize=16)
@@ -81,19 +138,25 @@ def keep_table(law: Keep) -> tuple[int, tuple[int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Selected(Proved):
-    """The groups of `term` that are kept, proved to cost `cost` to `unit`. Made by `truncated_geometric` alone."""
+    """The groups of `term` that are kept - and, by `Count`, with the number of units of each - proved to cost `cost` to
+    `unit`. Made by `truncated_geometric` alone."""
 
     term: Keys
     unit: Unit
     most: int  # groups that one unit may be in
-    keep: Keep
+    keep: Keep | Count
     cost: Cost
 
 
 def truncated_geometric(
-    input: Stable, keys: tuple[tuple[str, Scalar], ...], most: int | None, epsilon: Fraction, delta: Fraction
+    input: Stable,
+    keys: tuple[tuple[str, Scalar], ...],
+    most: int | None,
+    epsilon: Fraction,
+    delta: Fraction,
+    counted: bool = False,
 ) -> Selected:
-    """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all.
+    """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all. `counted`: and how many units each has.
 
     `Gather` makes one row of a unit's rows in a group, so a unit counts once in each of its groups - as does one that
     has one row at most. It is in at most as many as it has rows, or as `most` where that is less, kept by a keyed hash.
@@ -107,7 +170,8 @@ def truncated_geometric(
         gathered = rules.keep_rows(gathered, most)
     if gathered.rows is None:
         raise Unproved("nothing bounds how many groups a unit is in")
-    keep = Keep(*(amount / moved(gathered.unit, gathered.rows) for amount in (epsilon, delta)))
+    each = moved(gathered.unit, gathered.rows)
+    keep = (Count if counted else Keep)(epsilon / each, delta / each)
     if not keep.sensible:
         raise Unproved("a selection needs an ε and a δ that its table can hold")
     term = Keys(gathered.term, tuple((name, value.type) for name, value in keys))

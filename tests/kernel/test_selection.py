@@ -8,11 +8,12 @@ from itertools import combinations_with_replacement, pairwise, product
 
 import pytest
 
+from privql.frozen import frozen
 from privql.kernel import rules, selection
 from privql.kernel.enclosure import exp_minus
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import INT, TEXT, Field
-from privql.kernel.selection import Keep, keep_table, truncated_geometric
+from privql.kernel.selection import Count, Keep, keep_table, truncated_geometric
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Keys
 from privql.kernel.terms import Gather, KeepRows, Project, Scan, Unit
@@ -99,6 +100,99 @@ def test_what_its_table_can_hold_is_sensible() -> None:
     assert all(Keep(least, delta).sensible for delta in (Fraction(1, 2**128), most))
     assert not Keep(least - Fraction(1, 2**200), most).sensible
     assert not Keep(least, Fraction(1, 2**128) - Fraction(1, 2**200)).sensible
+
+
+# ---- with the number of units of each
+
+
+COUNTS = [
+    Count(Fraction(*epsilon), delta)
+    for epsilon in ((1, 100), (1, 10), (1, 3), (1, 1), (7, 2), (40, 1))
+    for delta in (Fraction(9, 10), Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**6), Fraction(1, 10**30))
+]
+
+
+def seen(units: int, law: Count, q: Fraction) -> dict[int | None, Fraction]:
+    """What comes out of a group of so many units, summed outcome by outcome; None: nothing. Where q is rational, exact."""
+    noise = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
+    whole = sum(noise.values())
+    out: dict[int | None, Fraction] = {None: Fraction(0)}
+    for x, weight in noise.items():
+        shown = units + x if units + x > law.reach else None
+        out[shown] = out.get(shown, Fraction(0)) + weight / whole
+    return out
+
+
+def needed(one: dict[int | None, Fraction], other: dict[int | None, Fraction], grown: Fraction) -> Fraction:
+    """The least δ for which every event is at most `grown` times as likely beside a neighbour, and δ."""
+    return sum((max(p - grown * other.get(value, Fraction(0)), Fraction(0)) for value, p in one.items()), Fraction(0))
+
+
+def test_a_number_that_is_shown_hides_one_unit_exactly() -> None:
+    """Over all that may come out, shown or not and the number together; for e^-ε rational, where the law is, too."""
+    for q in (Fraction(9, 10), Fraction(1, 2), Fraction(1, 100)):
+        for reach in (1, 2, 3, 7):
+            law, most = Fixed(Fraction(1), Fraction(1, 2), reach), q**reach * (1 - q) / (1 + q - 2 * q ** (reach + 1))
+            assert set(seen(0, law, q)) == {None}  # nobody is in a group that is not there
+            worst = Fraction(0)
+            for units in range(3 * reach + 3):
+                one, other = seen(units, law, q), seen(units + 1, law, q)
+                worst = max(worst, needed(one, other, 1 / q), needed(other, one, 1 / q))
+            assert worst == most
+
+
+@frozen
+class Fixed(Count):
+    """The same law for a reach of one's own."""
+
+    fixed: int
+
+    @property
+    def reach(self) -> int:
+        return self.fixed
+
+
+@pytest.mark.parametrize("law", COUNTS, ids=str)
+def test_the_reach_is_the_least_that_its_delta_allows(law: Count) -> None:
+    q = EXACT.exp(decimal(-law.epsilon))
+
+    def most(reach: int) -> Decimal:
+        powers = [EXACT.power(q, abs(x)) for x in range(-reach, reach + 1)]
+        return EXACT.divide(powers[0], sum(powers, Decimal(0)))
+
+    assert most(law.reach) <= decimal(law.delta) < most(law.reach - 1)
+
+
+@pytest.mark.parametrize("law", COUNTS, ids=str)
+def test_a_number_costs_next_to_nothing_of_what_is_found(law: Count) -> None:
+    """Beside a coin that says nothing of it, half of the groups are kept from one unit more on, or the same."""
+    assert law.even - 1 <= Keep(law.epsilon, law.delta).even <= law.even
+    assert law.certain == 2 * law.reach + 1 and law.even == law.reach + 1
+
+
+def test_what_is_shown_is_the_law_of_a_threshold() -> None:
+    law = Count(Fraction(1, 4), Fraction(1, 1000))
+    q = Fraction(EXACT.exp(decimal(-law.epsilon))).limit_denominator(1000)
+    for units in range(law.certain + 3):
+        chance = 1 - seen(units, law, q)[None]
+        assert (chance >= Fraction(1, 2)) is (units >= law.even)
+        assert (chance == 1) is (units >= law.certain)
+
+
+@pytest.mark.parametrize("law", [Count(Fraction(1, 4097), Fraction(1, 10)), Count(Fraction(1), Fraction(1))], ids=str)
+def test_what_cannot_be_told_from_none_is_refused(law: Count) -> None:
+    with pytest.raises(Unproved):
+        selection.reach_of(law)
+
+
+@pytest.mark.parametrize("change_one", [False, True])
+def test_numbers_are_paid_for_as_groups_are(change_one: bool) -> None:
+    stable = rules.keep_rows(scanned(change_one), 3)
+    made = truncated_geometric(stable, (X,), None, Fraction(1), Fraction(1, 1000), counted=True)
+    each = 6 if change_one else 3
+    assert made.keep == Count(Fraction(1, each), Fraction(1, 1000 * each))
+    assert made.keep != Keep(Fraction(1, each), Fraction(1, 1000 * each))
+    assert made.term == Keys(Gather(stable.term, (X,), ()), (("x", INT),))
 
 
 # ---- what a unit can move

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privql.kernel.selection import Keep, keep_table
-from privql.noise.selection import kept
+import privql.noise.selection as noise
+from privql.kernel.selection import Count, Keep, keep_table
+from privql.noise.selection import counted, kept
 from tests.noise.law import TOP_WORD, Script
 
 DRAWS = 4_000_000 if os.environ.get("PRIVQL_SOAK") else 400_000
@@ -71,3 +74,50 @@ def test_a_group_of_one_is_kept_no_more_often_than_delta() -> None:
 def test_a_number_of_units_is_not_negative() -> None:
     with pytest.raises(ValueError, match="not negative"):
         kept([3, -1], LAWS[0])
+    with pytest.raises(ValueError, match="not negative"):
+        counted([3, -1], COUNTS[0])
+
+
+COUNTS = [
+    Count(Fraction(1), Fraction(1, 100)),
+    Count(Fraction(1, 3), Fraction(1, 10**6)),
+    Count(Fraction(4), Fraction(1, 2)),
+]
+
+
+@pytest.mark.parametrize("law", COUNTS, ids=str)
+def test_numbers_are_shown_as_often_as_they_should(law: Count) -> None:
+    """Each outcome of a group that is likely, as likely as not, and unlikely to be shown; against the truncated law."""
+    q = math.exp(-law.epsilon)
+    weights = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
+    whole, draws = sum(weights.values()), DRAWS // 10
+    for units in (1, law.even - 1, law.even, law.certain, 10**12):
+        found = Counter(counted([units] * draws, law))
+        chances: dict[int | None, float] = {}
+        for x, weight in weights.items():
+            shown = units + x if units + x > law.reach else None
+            chances[shown] = chances.get(shown, 0.0) + weight / whole
+        assert found.keys() <= chances.keys()
+        for shown, chance in chances.items():
+            assert stats.binomtest(found[shown], draws, min(chance, 1.0)).pvalue > ALARM, (units, shown)
+
+
+def test_noise_beyond_the_reach_is_drawn_again_for_its_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    law, asked = Count(Fraction(1), Fraction(1, 100)), []
+    drawn = iter([[law.reach + 1, 2, -law.reach - 7, law.reach], [-law.reach, 10**30], [1]])
+
+    def draw(scale: Fraction, size: int, **_: object) -> np.ndarray:
+        asked.append((scale, size))
+        return np.array(next(drawn), dtype=object)
+
+    monkeypatch.setattr(noise, "discrete_laplace", draw)
+    assert counted([100, 200, 300, 1], law) == [100 - law.reach, 202, 301, 1 + law.reach]
+    assert asked == [(1, 4), (1, 2), (1, 1)]
+
+
+def test_nobody_is_in_no_group_and_one_person_in_as_few_as_delta_says() -> None:
+    law = Count(Fraction(1), Fraction(1, 1000))
+    assert counted([0] * 10_000, law) == [None] * 10_000 and counted([], law) == []
+    found = [number for number in counted([1] * DRAWS, law) if number is not None]
+    assert set(found) == {law.reach + 1}
+    assert stats.binomtest(len(found), DRAWS, 1 / 1000, alternative="greater").pvalue > ALARM

@@ -1,0 +1,65 @@
+"""How many units a group may have that was found with a noisy number of them (`Count` in `selection`).
+
+Of n units the number is v = n + X, P[X = x] proportional to q^|x| on [-k, k], and is seen only where v > k. What is
+promised holds given that it was seen. With t(j) = (1-q)·Σ q^|x| over x from j to k, that is
+
+    t(j) = q^j - q^(k+1)  for j >= 0,        t(j) = 1 + q - q^(k+1) - q^(1-j)  for -k <= j <= 0,
+
+the chance of v or more is t(v-n)/t(a), where a is the least x that is seen, max(k+1-n, -k). It grows with n: noise of this
+law makes likelihood ratios monotone, and what cuts off small numbers leaves them so. An n is kept while both the
+chance of v or more and that of v or less are above half of what may be missed.
+"""
+
+from fractions import Fraction
+
+from privql.kernel.enclosure import Bounds, exp_minus, quotient
+from privql.kernel.search import least
+
+
+def units_within(number: int, reach: int, scale: Fraction, confidence: Fraction) -> tuple[int, int]:
+    """The least and the most units of a group that was found with this number: enclosing the true one at least as often
+    as `confidence` says, decided by certified bounds."""
+    if not 0 < confidence < 1:
+        raise ValueError("a confidence lies strictly between 0 and 1")
+    if scale <= 0 or not 1 <= reach < number:
+        raise ValueError("what was found has a number beyond the reach of its noise")
+    law, miss = _Seen(reach, scale), (1 - confidence) / 2
+    first, last = max(1, number - reach), number + reach
+    low = least(lambda n: n >= first and (n >= last or law.more(number, n, miss)), first)
+    beyond = least(lambda n: n > first and (n > last or not law.fewer(number, n, miss)), number)
+    return min(low, number), max(beyond - 1, number)  # what was released is never left out
+
+
+class _Seen:
+    def __init__(self, reach: int, scale: Fraction) -> None:
+        self.reach, self.scale = reach, scale
+
+    def more(self, number: int, units: int, miss: Fraction) -> bool:
+        """Whether `number` or more is likelier than `miss`, of those that are seen of so many units."""
+        seen = max(self.reach + 1 - units, -self.reach)
+        return number - units <= seen or self._above(number - units, seen, miss)
+
+    def fewer(self, number: int, units: int, miss: Fraction) -> bool:
+        """Whether `number` or fewer is."""
+        seen = max(self.reach + 1 - units, -self.reach)
+        return number - units >= self.reach or not self._above(number + 1 - units, seen, 1 - miss)
+
+    def _above(self, from_: int, seen: int, chance: Fraction) -> bool:
+        """Whether t(from_)/t(seen) is above `chance`; q is transcendental, so they differ and the loop ends."""
+        bits, base = 64, max(seen, 0)  # both over q^base, so that they are not all rounding
+        while True:
+            low, high = quotient(self._tail(from_, base, bits), self._tail(seen, base, bits), bits)
+            if low > chance * (1 << bits):
+                return True
+            if high < chance * (1 << bits):
+                return False
+            bits *= 2
+
+    def _tail(self, j: int, base: int, bits: int) -> Bounds:
+        """Bounds of t(j)/q^base."""
+        end = exp_minus((self.reach + 1 - base) / self.scale, bits)
+        if j >= 0:
+            start = exp_minus((j - base) / self.scale, bits)
+            return max(start[0] - end[1], 0), start[1] - end[0]
+        one, q, left = 1 << bits, exp_minus(1 / self.scale, bits), exp_minus((1 - j) / self.scale, bits)
+        return one + q[0] - end[1] - left[1], one + q[1] - end[0] - left[0]
