@@ -1,0 +1,140 @@
+"""Answers of the whole release to neighbouring databases, looked at from outside: no claim of (ε, δ) is contradicted.
+
+A long run draws 100,000 answers of each side, a short one fewer. Where a mechanism is made to claim more than it keeps,
+by a fifth less noise, half of a sensitivity, a factor 2 forgotten, the same audit contradicts it: that is tested, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import privql.release as room
+from privql.kernel import measure, ranks
+from privql.kernel.measure import Sensitivity
+from privql.noise.exponential import exponential
+from privql.noise.laplace import discrete_laplace
+from privql.noise.minimum import noisy_minimum
+from tests.mechanisms.answering import answers, asked, claimed, remembering
+from tests.mechanisms.audit import shown
+from tests.mechanisms.pairs import PAIRS, Pair
+from tests.mechanisms.registry import LESS
+from tests.soundness.world import environment
+
+SOAK = bool(os.environ.get("PRIVQL_SOAK"))
+DRAWS = 100_000 if SOAK else 2000
+ENOUGH = 20_000  # answers of each side in which a planted fault is as good as always seen
+ENV = environment()
+NAMED = {pair.name: pair for pair in PAIRS}
+
+
+def audited(pair: Pair, draws: int) -> tuple[float, float]:
+    """What is shown of ε, and what is claimed."""
+    check = asked(pair.text, ENV)
+    epsilon, delta = claimed(check, pair.looking)
+    sides = []
+    for units in (pair.one, pair.other):
+        with remembering(units, pair.kind) as engine:
+            sides.append(answers(check, engine, draws, pair.looking))
+            engine.check(units, pair.kind)
+    one, other = sides
+    return shown(one, other, delta), epsilon
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_no_answers_contradict_the_claim(name: str) -> None:
+    found, epsilon = audited(NAMED[name], DRAWS)
+    assert found <= epsilon
+    if SOAK:
+        print(f"{name}: ε >= {found:.3f} of {epsilon:g}")
+        assert found >= NAMED[name].reached * epsilon
+
+
+def _half(made: Sensitivity) -> Sensitivity:
+    return Sensitivity(max(1, made.l1 // 2), max(1, made.l2_squared // 4))
+
+
+def less_noise(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(room, "discrete_laplace", lambda scale, size: discrete_laplace(scale * LESS, size))
+
+
+def one_noise_for_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(room, "discrete_laplace", lambda scale, size: np.repeat(discrete_laplace(scale, 1), size))
+
+
+def half_of_a_sensitivity(patch: pytest.MonkeyPatch) -> None:
+    honest = measure.sensitivity
+    patch.setattr(measure, "sensitivity", lambda *given: _half(honest(*given)))
+
+
+def other_rows_forgotten(patch: pytest.MonkeyPatch) -> None:
+    honest = measure.sensitivity
+    patch.setattr(measure, "sensitivity", lambda unit, rows, *rest: honest(unit, 1, *rest))
+
+
+def two_groups_forgotten(patch: pytest.MonkeyPatch) -> None:
+    honest = measure.sensitivity
+    patch.setattr(measure, "sensitivity", lambda unit, rows, _, made: honest(unit, rows, False, made))
+
+
+def ranks_without_two(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(room, "exponential", lambda runs, exponent: exponential(runs, 2 * exponent))
+
+
+def half_of_the_losses(patch: pytest.MonkeyPatch) -> None:
+    honest = ranks.moved
+    patch.setattr(ranks, "moved", lambda *given: max(1, honest(*given) // 2))
+
+
+def groups_of_one_shown(patch: pytest.MonkeyPatch) -> None:
+    for name in ("kept", "counted"):
+        honest = getattr(room, name)
+        patch.setattr(room, name, _as_if_three_more(honest))
+
+
+def _as_if_three_more(honest: Callable[..., object]) -> Callable[..., object]:
+    return lambda units, law: honest([count + 3 for count in units], law)
+
+
+def groups_for_twice(patch: pytest.MonkeyPatch) -> None:
+    for name in ("kept", "counted"):
+        honest = getattr(room, name)
+        patch.setattr(room, name, _for_twice(honest))
+
+
+def _for_twice(honest: Callable[..., object]) -> Callable[..., object]:
+    return lambda units, law: honest(units, replace(law, epsilon=2 * law.epsilon))
+
+
+def bounds_for_twice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(room, "noisy_minimum", lambda scores, scale: noisy_minimum(scores, scale / 2))
+
+
+FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
+    (less_noise, "count"),
+    (less_noise, "shared"),
+    (one_noise_for_all, "mean, in the middle"),
+    (half_of_a_sensitivity, "variance, at an end"),
+    (half_of_a_sensitivity, "changed, sum"),
+    (other_rows_forgotten, "user level, mean"),
+    (two_groups_forgotten, "changed, grouped"),
+    (two_groups_forgotten, "changed, two rows"),
+    (ranks_without_two, "median"),
+    (half_of_the_losses, "user level, median"),
+    (groups_of_one_shown, "found groups, one alone"),
+    (groups_for_twice, "groups alone"),
+    (bounds_for_twice, "bounds alone"),
+]
+
+
+@pytest.mark.parametrize(("fault", "name"), FAULTS)
+def test_a_claim_that_is_not_kept_is_contradicted(
+    fault: Callable[[pytest.MonkeyPatch], None], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault(monkeypatch)
+    found, epsilon = audited(NAMED[name], ENOUGH)
+    assert found > epsilon
