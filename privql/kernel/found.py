@@ -5,8 +5,8 @@ promised holds given that it was seen. With t(j) = (1-q)·Σ q^|x| over x from j
 
     t(j) = q^j - q^(k+1)  for j >= 0,        t(j) = 1 + q - q^(k+1) - q^(1-j)  for -k <= j <= 0,
 
-the chance of v or more is t(v-n)/t(a), where a is the least x that is seen, max(k+1-n, -k). It grows with n: noise of this
-law makes likelihood ratios monotone, and what cuts off small numbers leaves them so. An n is kept while both the
+the chance of v or more is t(v-n)/t(a), where a is the least x that is seen, max(k+1-n, -k). It grows with n: noise of
+this law makes likelihood ratios monotone, and what cuts off small numbers leaves them so. An n is kept while both the
 chance of v or more and that of v or less are above half of what may be missed.
 """
 

@@ -1,6 +1,7 @@
 """Which groups may be shown when nobody listed them: each is kept with a probability that its number of units gives.
 
-Two laws do it. `Keep` is a coin, and says of a group that it is there. `Count` says how many units it has, too, with noise.
+Two laws do it. `Keep` is a coin, and says of a group that it is there. `Count` says how many units it has, too, with
+noise.
 
 A group that is there because one person is in it would show that person. `π(n)`, the probability that a group of n
 units is kept, starts from π(0) = 0 and grows from n to n + 1 as fast as (ε, δ) lets it:
@@ -14,8 +15,8 @@ what then exceeds k.
 Here every π(n) is a whole number of 2^-bits, by integer arithmetic alone: e^ε is replaced by a rational below it, and
 every step is rounded down. Both only take away; the inequalities hold exactly (docs/proofs/key-selection.md).
 
-`Count` is that very noise, for the least k whose q^k(1-q)/(1+q-2q^(k+1)) is at most δ: a group of n units is shown where
-n + X > k, and n + X with it. Whoever looks for groups and wants these numbers has both for one ε.
+`Count` is that very noise, for the least k whose q^k(1-q)/(1+q-2q^(k+1)) is at most δ: a group of n units is shown
+where n + X > k, and n + X with it. Whoever looks for groups and wants these numbers has both for one ε.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ def truncated_geometric(
     delta: Fraction,
     counted: bool = False,
 ) -> Selected:
-    """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all. `counted`: and how many units each has.
+    """The groups that rows fall in, each kept or not by itself, for (ε, δ) in all. `counted`: with the number of units
+    of each.
 
     `Gather` makes one row of a unit's rows in a group, so a unit counts once in each of its groups - as does one that
     has one row at most. It is in at most as many as it has rows, or as `most` where that is less, kept by a keyed hash.

@@ -3,8 +3,8 @@
 A probability is a whole number of 2^-bits, so a coin is `bits` uniform bits below it. All groups take one word each;
 only where that equals the probability's own first word are further words drawn.
 
-Where groups are shown with their numbers of units, these have discrete Laplace noise, drawn again where it is beyond the
-law's reach: what is left has the law of that noise given that it is within, exactly.
+Where groups are shown with their numbers of units, these have discrete Laplace noise, drawn again where it is beyond
+the law's reach: what is left has the law of that noise given that it is within, exactly.
 """
 
 from collections.abc import Sequence

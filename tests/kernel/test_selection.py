@@ -113,7 +113,7 @@ COUNTS = [
 
 
 def seen(units: int, law: Count, q: Fraction) -> dict[int | None, Fraction]:
-    """What comes out of a group of so many units, summed outcome by outcome; None: nothing. Where q is rational, exact."""
+    """What comes out of a group of so many units, outcome by outcome; None: nothing. Where q is rational, exact."""
     noise = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
     whole = sum(noise.values())
     out: dict[int | None, Fraction] = {None: Fraction(0)}
