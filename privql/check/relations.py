@@ -346,6 +346,7 @@ class Aggregate:
     others: tuple[tuple[Scalar, Domain], ...] = ()  # further arguments
     order: tuple[SortKey, ...] = ()
     together: str = ""  # those that are measured as one have the same
+    asked: tuple[Literal["itself", "root"], ...] = ("itself",)  # of a variance: which of the two stands in the query
     bins: tuple[Scalar, int] | None = None  # counted for each of so many bins, by the number that a row has
     choice: Choice | None = None  # its answer is one of the values listed there
 

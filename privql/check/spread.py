@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 from privql.check.arguments import arguments, renamed
 from privql.check.measured import number
 from privql.check.operations import apply, not_yet
@@ -53,7 +56,12 @@ def spread(node: ast.Call, function: str, place: Place) -> Typed:
         node.privacy,
         node.distinct,
         tuple((other.term, other.domain) for other in others),
+        asked=("root" if rooted else "itself",),
     )
     key = (measured, first.term, aggregate.others, where, node.privacy, node.distinct)
     made = Typed(collector.release(key, aggregate, answer), answer, node.span)
+    asked = collector.measured[key].asked
+    as_what: Literal["itself", "root"] = "root" if rooted else "itself"
+    if as_what not in asked:
+        collector.measured[key] = replace(collector.measured[key], asked=(*asked, as_what))
     return apply("sqrt", [made], node.span) if rooted else made

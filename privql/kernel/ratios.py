@@ -1,8 +1,8 @@
 """What it takes to promise the error of a mean, a variance or a covariance of at least so many rows.
 
 Each is a ratio of noisy cells, so its error depends on how many rows there are. Of at least n rows no data make the
-chance of a miss greater than what is computed here; docs/proofs/promises.md says why. Of fewer the answer may be farther
-off than wished; what it costs, and whom it protects, is the same.
+chance of a miss greater than what is computed here; docs/proofs/promises.md says why. Of fewer the answer may be
+farther off than wished; what it costs, and whom it protects, is the same.
 
 All distances are in steps of the cells, in which one row adds up to `whole`; an `error` is a share of the range - of a
 variance, of the range squared. Noise is discrete Laplace of one scale on every cell.

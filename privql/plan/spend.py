@@ -16,13 +16,12 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
-from privql.functions.aggregate.within import RANKED
 from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
-from privql.kernel.sums import Balance, Contribution, Powers
-from privql.kernel.tails import epsilon_within
+from privql.kernel.sums import Contribution
 from privql.plan.amounts import ZERO, Amount, amount, known
+from privql.plan.promises import promised
 from privql.syntax import ast
 
 _FIFTY_PERCENT = Fraction(1, 2)
@@ -143,7 +142,7 @@ def _shared(
             why=f"their own clauses take ε = {(total - rest).text} of ε = {total.text}",
             help="spend more on the query, or less on an aggregate",
         )
-    fractions = _fractions([_weight(one, params) for one in open_])
+    fractions = fractions_of([_weight(one, params) for one in open_])
     shares = iter([rest.times(fraction) for fraction in fractions])
     return [own if own is not None else next(shares) for own in fixed]
 
@@ -157,7 +156,7 @@ def _weight(one: Wanted, params: Mapping[str, object]) -> float:
     return float(share) * one.weight
 
 
-def _fractions(weights: Sequence[float]) -> list[Fraction]:
+def fractions_of(weights: Sequence[float]) -> list[Fraction]:
     """Each weight's part of the whole, rounded down to four significant digits; the last takes the rest."""
     if not weights:
         return []
@@ -171,39 +170,7 @@ def _fractions(weights: Sequence[float]) -> list[Fraction]:
 
 
 def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Fraction:
-    assert clause.within is not None
-    if clause.within_percent:
-        raise refuse(
-            "PQL0411",
-            "WITHIN a percentage cannot be promised",
-            clause.span,
-            why="the answer itself is not known yet",
-            help="state an absolute error, such as WITHIN 20",
-        )
-    if isinstance(one.contribution, Balance | Powers):
-        of = "an average" if isinstance(one.contribution, Balance) else "what is made of averages"
-        why = f"the error of {of} depends on how many rows there are, which is private"
-        if one.aggregate.function in RANKED:
-            why = "it is as near as the values lie together there, which is private"
-        raise refuse(
-            "PQL0411",
-            f"WITHIN cannot be promised for `{one.aggregate.text}`",
-            one.aggregate.span,
-            why=why,
-            help="spend on it instead, `SPEND EPSILON 0.5`, or give COUNT and SUM the WITHIN",
-        )
-    if one.aggregate.privacy is not None and one.aggregate.privacy.bounds_auto:
-        raise refuse(
-            "PQL0411",
-            f"WITHIN cannot be promised for `{one.aggregate.text}`",
-            one.aggregate.span,
-            why="its error depends on the bounds that will be found",
-            help="spend on it instead, `SPEND EPSILON 0.5`, or state the bounds with CLAMP",
-        )
-    width = known(clause.within, params, "WITHIN")
-    if width <= 0:
-        raise refuse("PQL0503", "WITHIN needs a positive error", clause.span, help="write WITHIN 20")
-    return epsilon_within(one.sensitivity.l1, math.floor(width / one.grid), confidence)
+    return promised(one.aggregate, one.contribution, one.sensitivity, one.grid, clause, params, confidence)
 
 
 def _confidence(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from privql.kernel.tails import halfwidth
 from privql.pipeline.report import StatementCheck
 from privql.plan.program import Measurement
-from privql.plan.spend import _fractions
+from privql.plan.spend import fractions_of
 from privql.session import Session
 from tests.check.clinic import POLICY, clinic
 
@@ -147,8 +147,8 @@ SESSION = clinic()
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=40))
-def test_fractions_add_up_whatever_the_weights(weights: list[float]) -> None:
-    parts = _fractions(weights)
+def testfractions_of_add_up_whatever_the_weights(weights: list[float]) -> None:
+    parts = fractions_of(weights)
     assert sum(parts) == 1
     for part, weight in zip(parts[:-1], weights, strict=False):
         exact = Fraction(weight) / sum(map(Fraction, weights))
