@@ -1,6 +1,6 @@
 """How far a released number may be from the exact one: an interval for each, at any confidence.
 
-A sum is off by discrete Laplace noise whose law is public, and a count or a sum that is made of a mean's two cells by
+A sum is off by noise whose law is public, and a count or a sum that is made of a mean's two cells by
 the noise of both. A mean's interval follows from its own two noisy cells; that of a group's number of units, with which
 it was found, from this number itself.
 """
@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from privql.finish.recipe import Law
 from privql.kernel.found import units_within
+from privql.kernel.noises import halfwidth, halfwidth_of_two
 from privql.kernel.scalars import Value
-from privql.kernel.tails import halfwidth
-from privql.kernel.two import halfwidth_of_two, weights
+from privql.kernel.two import weights
 
 Cells = tuple[int, int]
 Bounds = tuple[Fraction, Fraction]
@@ -56,9 +56,9 @@ def _number(value: Value) -> bool:
 
 def _reach(law: Law, confidence: Fraction) -> Fraction:
     if law.kind == "sum":
-        return halfwidth(law.scale, confidence) * law.grid
+        return halfwidth(law.noise, law.scale, confidence) * law.grid
     of = weights(law.low, law.high, "count" if law.kind == "count" else "sum")
-    return halfwidth_of_two(law.scale, of, law.high - law.low, confidence) * law.grid
+    return halfwidth_of_two(law.noise, law.scale, of, law.high - law.low, confidence) * law.grid
 
 
 @lru_cache(maxsize=1024)
@@ -70,7 +70,7 @@ def _found(law: Law, value: Value, confidence: Fraction) -> Bounds:
 def _mean_bounds(law: Law, cells: Cells, confidence: Fraction) -> Bounds:
     from privql.finish.intervals import mean_interval  # brings numpy along
 
-    low, high = mean_interval(*cells, law.scale, float(confidence))
+    low, high = mean_interval(*cells, law.scale, float(confidence), law.noise)
     width = law.high - law.low
     return law.grid * (law.low + width * Fraction(low)), law.grid * (law.low + width * Fraction(high))
 

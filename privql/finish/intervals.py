@@ -19,6 +19,10 @@ Three facts make the kept set an interval that can be found by bisection:
 - Discrete noise is the difference of two rounded-down exponentials, so it can be coupled with continuous Laplace noise
   at a distance below 1, and (1-m)·N₁ - m·N₂ too. Above `EXACT_BELOW` that unit is a small part of the noise and the
   closed form for continuous noise, taken one unit closer, stands for the sum over the discrete law.
+
+Of Gaussians (1-m)·N₁ - m·N₂ is one again, of deviation σ·√((1-m)² + m²), but for their rounding, which moves it by 1/2
+at most. The distance is linear in m and that root is convex, so what is kept on either side of the estimate reaches
+to the end, or to the only place where the two are equal.
 """
 
 import math
@@ -27,6 +31,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from privql.kernel.noises import Noise
 from privql.kernel.two import EXACT_BELOW, reach_of_coupling
 
 SPAN = 32  # scales on either side that a sum over the discrete law covers; exp(-32) of it is left
@@ -34,7 +39,7 @@ STEPS = 36
 ROUNDING = 1e-12  # far above what the floats here can lose, far below any interval worth printing
 
 
-def mean_interval(a: int, b: int, scale: Fraction, confidence: float) -> tuple[float, float]:
+def mean_interval(a: int, b: int, scale: Fraction, confidence: float, noise: Noise = "laplace") -> tuple[float, float]:
     """Bounds of A/(A+B), within [0, 1], from `a` = A + noise and `b` = B + noise at `scale`."""
     if not 0 < confidence < 1:
         raise ValueError("a confidence lies strictly between 0 and 1")
@@ -43,19 +48,21 @@ def mean_interval(a: int, b: int, scale: Fraction, confidence: float) -> tuple[f
     a, b = max(a, 0), max(b, 0)
     if a + b == 0:
         return 0.0, 1.0
-    share_above = _farthest(a, b, scale, 1 - confidence)
-    share_below = _farthest(b, a, scale, 1 - confidence)
+    share_above = _farthest(a, b, scale, 1 - confidence, noise)
+    share_below = _farthest(b, a, scale, 1 - confidence, noise)
     estimate = a / (a + b)
     return max(0.0, estimate - share_below - ROUNDING), min(1.0, estimate + share_above + ROUNDING)
 
 
-def _farthest(a: int, b: int, scale: Fraction, miss: float) -> float:
+def _farthest(a: int, b: int, scale: Fraction, miss: float, noise: Noise) -> float:
     """How far above A/(A+B) a share can lie and still be kept; rounded up."""
     estimate, room = a / (a + b), b / (a + b)
     total = float((a + b) / scale)
     reach = reach_of_sum if scale < EXACT_BELOW else reach_of_coupling
     t = float(scale)
     slack = 2 * _beyond(float(a / scale)) * _beyond(float(b / scale))
+    if noise == "gaussian":
+        reach, slack = reach_of_gaussians, 0.0
 
     def kept(distance: float) -> bool:
         share = min(estimate + distance, 1.0)
@@ -93,3 +100,9 @@ def reach_of_sum(share: float, distance: float, scale: float) -> float:
     least = np.ceil((distance * scale + narrow * outer) / wide)
     outside = np.exp(-np.where(least > 0, least, 1 - least) / scale) / (1 + q)
     return min(2 * float(density @ np.where(least > 0, outside, 1 - outside)) + math.exp(-SPAN), 1.0)
+
+
+def reach_of_gaussians(share: float, distance: float, scale: float) -> float:
+    """At least P[|(1-share)·X₁ - share·X₂| >= distance·scale]: a normal number's chance, which rounding moved by
+    1/2 at most."""
+    return math.erfc(max(distance - 0.5 / scale, 0.0) / math.sqrt(2 * ((1 - share) ** 2 + share**2)))

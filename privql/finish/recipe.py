@@ -9,6 +9,7 @@ from typing import Literal
 
 from privql.check.relations import Block
 from privql.kernel.features import Steps, Total
+from privql.kernel.noises import Noise
 from privql.kernel.scalars import ValueType
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Contribution, Key, Powers, cells
@@ -19,15 +20,16 @@ class Recipe:
     """One aggregate of a block, in the order of `Block.aggregates`.
 
     `cell` is where its first cell stands among a group's cells, so that two aggregates may share a measurement. Of a
-    value that was drawn it is the number of a step. A `Count` stands for the noisy number of units with which a group was
-    found: that is the last of its cells. Of a `Key` it is the number of the member that was chosen.
+    value that was drawn it is the number of a step. A `Count` stands for the noisy number of units with which a group
+    was found: that is the last of its cells. Of a `Key` it is the number of the member that was chosen.
     """
 
     contribution: Contribution | Steps | Count | Key
     cell: int
-    scale: Fraction  # of the Laplace noise, in steps
+    scale: Fraction  # of the noise, in steps
     type: ValueType  # of the answer
     gives: Literal["mean", "count", "sum"] = "mean"  # what is read off the two cells of a `Balance`
+    noise: Noise = "laplace"
 
     @property
     def width(self) -> int:
@@ -39,19 +41,19 @@ class Recipe:
         """None where nothing is said of the error."""
         match self.contribution:
             case Balance(steps=steps) if self.gives == "mean":
-                return Law("mean", steps.grid, self.scale, steps.low, steps.high)
+                return Law("mean", steps.grid, self.scale, steps.low, steps.high, self.noise)
             case Balance(steps=steps) if self.gives == "count":
-                return Law("count", Fraction(1), self.scale, steps.low, steps.high)
+                return Law("count", Fraction(1), self.scale, steps.low, steps.high, self.noise)
             case Balance(steps=steps):
-                return Law("total", steps.grid, self.scale, steps.low, steps.high)
+                return Law("total", steps.grid, self.scale, steps.low, steps.high, self.noise)
             case Powers() | Steps() | Key():
                 return None
             case Total(steps=steps):
-                return Law("sum", steps.grid, self.scale)
+                return Law("sum", steps.grid, self.scale, noise=self.noise)
             case Count(reach=reach):
                 return Law("found", Fraction(1), self.scale, reach)
             case _:
-                return Law("sum", Fraction(1), self.scale)
+                return Law("sum", Fraction(1), self.scale, noise=self.noise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +85,4 @@ class Law:
     scale: Fraction
     low: int = 0
     high: int = 0
+    noise: Noise = "laplace"

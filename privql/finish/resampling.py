@@ -70,9 +70,12 @@ def resampled(recipe: Recipe) -> bool:
 
 
 def sample(recipe: Recipe, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
-    """Draws of the noise of one cell: discrete Laplace, the difference of two rounded-down exponentials."""
+    """Draws of the noise of one cell: a rounded Gaussian, or the difference of two rounded-down exponentials."""
     wide = float(scale)
-    drawn = np.floor(source.exponential(wide, count)) - np.floor(source.exponential(wide, count))
+    if recipe.noise == "gaussian":
+        drawn = np.rint(source.normal(0, wide, count))
+    else:
+        drawn = np.floor(source.exponential(wide, count)) - np.floor(source.exponential(wide, count))
     return drawn.astype(np.int64).tolist() if wide < 1 << 50 else [int(each) for each in drawn]
 
 

@@ -60,7 +60,7 @@ def _column_to_json(column: Column) -> dict[str, Any]:
         "type": type_to_json(column.type),
         "domain": _domain_to_json(column.domain),
         "label": column.label.name,
-        "law": None if law is None else [law.kind, str(law.grid), str(law.scale), law.low, law.high],
+        "law": None if law is None else [law.kind, str(law.grid), str(law.scale), law.low, law.high, law.noise],
         "cells": column.cells,
     }
 
@@ -71,8 +71,8 @@ def _column_from_json(stored: dict[str, Any]) -> Column:
     type = type_from_json(stored["type"])
     law = None
     if stored["law"] is not None:
-        kind, grid, scale, low, high = stored["law"]
-        law = Law(kind, Fraction(grid), Fraction(scale), low, high)
+        kind, grid, scale, low, high, noise = stored["law"]
+        law = Law(kind, Fraction(grid), Fraction(scale), low, high, noise)
     cells = tuple(None if pair is None else (pair[0], pair[1]) for pair in stored["cells"])
     return Column(stored["name"], type, _domain_from_json(stored["domain"], type), Label[stored["label"]], law, cells)
 

@@ -1,0 +1,217 @@
+"""The Gaussian mechanism: what noise of a deviation costs, and how far it reaches.
+
+Integers that a unit moves by at most Δ2, in the L2 norm, with independent noise N(0, σ²) on each, are μ-Gaussian
+private for μ = Δ2/σ, and so (ε, δ)-differentially private exactly from
+
+    δ(ε, μ) = P[Z > ε/μ - μ/2] - e^ε · P[Z > ε/μ + μ/2] = φ(a) · (M(a) - M(b)),    a, b = ε/μ ∓ μ/2,
+
+on, M being what `normal` calls so: b² - a² = 2ε, so e^ε·φ(b) = φ(a). Noise is rounded to whole numbers, which takes
+nothing of that away: whole numbers plus noise, rounded, are as much as rounded noise added to them. So P[|X| > h] of
+the rounded noise X is 2·P[Z > (h + 1/2)/σ]. Prices and promises are decided by certified bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from privql.kernel.cost import LEAST_EPSILON
+from privql.kernel.enclosure import Bounds
+from privql.kernel.normal import density, mills, tail
+from privql.kernel.search import least
+
+_DIGITS = 6  # of what is found: nobody sees more in the noise, and certificates stay short
+_MOST_BITS = 1 << 13  # where so many do not tell two sides apart, the dearer one is taken
+
+
+def delta_bounds(epsilon: Fraction, mu: Fraction, bits: int) -> Bounds:
+    """Bounds of δ(ε, μ), for ε >= 0 and μ > 0."""
+    if epsilon < 0 or mu <= 0:
+        raise ValueError("ε is not negative, and μ is positive")
+    near, far, work = epsilon / mu - mu / 2, epsilon / mu + mu / 2, bits + 8
+    dense, (low, high), (least_far, most_far) = density(near, work), mills(abs(near), work), mills(far, work)
+    if near < 0:  # P[Z > a] is 1 - φ(a)·M(-a)
+        one = 1 << bits
+        low, high = dense[0] * (low + least_far) >> work + 8, (dense[1] * (high + most_far) >> work + 8) + 1
+        return max(one - high, 0), one - low
+    return dense[0] * max(low - most_far, 0) >> work + 8, (dense[1] * max(high - least_far, 0) >> work + 8) + 1
+
+
+def affordable(epsilon: Fraction, mu: Fraction, delta: Fraction) -> bool:
+    """Whether δ(ε, μ) <= δ."""
+    return _settled(lambda bits: delta_bounds(epsilon, mu, bits), delta)
+
+
+@lru_cache(maxsize=256)
+def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The greatest μ of six significant digits that (ε, δ) pays for."""
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
+    target = _log(delta)
+    guess = _solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
+    # the least that is too much, and one less
+    return _decimal(least(lambda rank: not affordable(epsilon, _decimal(rank), delta), _rank(guess)) - 1)
+
+
+def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
+    """The least ε of four significant digits at which (ε, δ) pays for μ; the least that may be spent, if less would."""
+    if mu <= 0 or not 0 < delta < 1:
+        raise ValueError("μ is positive, and δ lies strictly between 0 and 1")
+    if affordable(LEAST_EPSILON, mu, delta):
+        return LEAST_EPSILON
+    target = _log(delta)
+    guess = _solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
+    return _decimal(least(lambda rank: affordable(_decimal(rank, 4), mu, delta), _rank(guess, 4)), 4)
+
+
+def halfwidth(sigma: Fraction, confidence: Fraction) -> int:
+    """The least h >= 0 with P[|X| > h] <= 1 - confidence."""
+    if sigma <= 0:
+        raise ValueError("a deviation is positive")
+    miss = _miss(confidence)
+    guess = int(sigma * Fraction(_quantile(miss)))
+    return least(lambda h: h >= 0 and _kept(h, sigma, miss), guess)
+
+
+def halfwidth_of_two(sigma: Fraction, weights: tuple[int, int], over: int, confidence: Fraction) -> int:
+    """An h with P[|E| > h] <= 1 - confidence, where a whole number + (p·X₁ + q·X₂) / over, rounded, is off by E.
+
+    p·X₁ + q·X₂ is normal, of deviation σ·√(p² + q²), but for what rounding moves: (|p| + |q|)/2 at most.
+    """
+    p, q = map(abs, weights)
+    square = (p * p + q * q) * sigma * sigma
+    moved = Fraction(p + q, 2)
+
+    def kept(h: int) -> bool:
+        far = over * (h + Fraction(1, 2)) - moved
+        return h >= 0 and far > 0 and _beyond(far / root_above(square), miss)
+
+    miss = _miss(confidence)
+    guess = int((Fraction(_quantile(miss)) * root_above(square) + moved) / over)
+    return least(kept, guess)
+
+
+def sigma_within(halfwidth: int, confidence: Fraction) -> Fraction:
+    """The greatest σ of six significant digits with P[|X| > halfwidth] <= 1 - confidence."""
+    if halfwidth < 0:
+        raise ValueError("a half-width is not negative")
+    miss = _miss(confidence)
+    guess = (halfwidth + 0.5) / _quantile(miss)
+    return _decimal(least(lambda rank: not _kept(halfwidth, _decimal(rank), miss), _rank(guess)) - 1)
+
+
+def variance(sigma: Fraction) -> float:
+    """σ² + 1/12, which is far nearer than that where σ exceeds 1; below, the sum itself."""
+    spread = float(sigma)
+    if spread > 1:
+        return spread * spread + 1 / 12
+    return 2 * sum((2 * k - 1) * _float_tail((k - 0.5) / spread) for k in range(1, 40))
+
+
+def pmf(k: int, sigma: Fraction) -> float:
+    """P[X = k]."""
+    near, far = ((abs(k) + side) / float(sigma) for side in (-0.5, 0.5))
+    return _float_tail(near) - _float_tail(far)
+
+
+def root_above(square: Fraction) -> Fraction:
+    """A number of about twelve significant digits whose square is at least `square`, and hardly more."""
+    places = 12 - _place(square) // 2
+    scaled = square * Fraction(100) ** places
+    root = math.isqrt(-(-scaled.numerator // scaled.denominator))
+    return (root if root * root >= scaled else root + 1) / Fraction(10) ** places
+
+
+def _kept(h: int, sigma: Fraction, miss: Fraction) -> bool:
+    return _beyond((h + Fraction(1, 2)) / sigma, miss)
+
+
+def _beyond(x: Fraction, miss: Fraction) -> bool:
+    """Whether 2·P[Z > x] <= miss."""
+    return _settled(lambda bits: tail(x, bits), miss / 2)
+
+
+def _settled(bounds: Callable[[int], Bounds], most: Fraction) -> bool:
+    """Whether what is bounded is at most that: only if it is known to be."""
+    bits = 64 + 4 * max(0, -_place(most))
+    while bits <= _MOST_BITS:
+        low, high = bounds(bits)
+        if high <= most * (1 << bits):
+            return True
+        if low > most * (1 << bits):
+            return False
+        bits *= 2
+    return False
+
+
+# ---------------------------------------------------------------- where to look, in floats
+
+
+def _log_delta(epsilon: float, mu: float) -> float:
+    """About ln δ(ε, μ)."""
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near < -20:
+        return 0.0
+    middle = epsilon / mu
+    between = _float_mills(near) - _float_mills(far) if mu > 1e-3 else mu * (1 - middle * _float_mills(middle))
+    return -near * near / 2 - math.log(2 * math.pi) / 2 + math.log(max(between, 1e-300))
+
+
+def _float_mills(x: float) -> float:
+    if x < 25:
+        return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
+    return (1 - 1 / x**2 + 3 / x**4 - 15 / x**6) / x
+
+
+def _float_tail(x: float) -> float:
+    return math.erfc(x / math.sqrt(2)) / 2
+
+
+def _quantile(miss: Fraction) -> float:
+    """About the x >= 0 with 2·P[Z > x] = miss."""
+    target = _log(miss / 2)
+    return _solved(lambda x: -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(_float_mills(x)) <= target)
+
+
+def _solved(holds: Callable[[float], bool]) -> float:
+    """About the least x > 0 from which on it holds."""
+    low, high = 0.0, 1.0
+    while not holds(high):
+        low, high = high, 2 * high
+    while low == 0.0 and high > 1e-300 and holds(high / 2):
+        high /= 2
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _rank(x: float, digits: int = _DIGITS) -> int:
+    place, least_digits = math.floor(math.log10(x)), int(10 ** (digits - 1))
+    return (
+        9 * least_digits * (place - digits + 1) + int(Fraction(x) * Fraction(10) ** (digits - 1 - place)) - least_digits
+    )
+
+
+def _decimal(rank: int, digits: int = _DIGITS) -> Fraction:
+    """The decimals of so many digits in order."""
+    least_digits = int(10 ** (digits - 1))
+    exponent, behind = divmod(rank, 9 * least_digits)
+    return (least_digits + behind) * Fraction(10) ** exponent
+
+
+def _place(x: Fraction) -> int:
+    """Of its first digit."""
+    return math.floor(_log(x) / math.log(10))
+
+
+def _log(x: Fraction) -> float:
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+def _miss(confidence: Fraction) -> Fraction:
+    if not 0 < confidence < 1:
+        raise ValueError("a confidence lies strictly between 0 and 1")
+    return 1 - confidence
