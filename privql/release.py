@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
-from privql.kernel.ranks import Placed
+from privql.kernel.places import chosen
+from privql.kernel.ranks import FARTHEST, Placed
 from privql.kernel.selection import Selected
 from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit
@@ -123,10 +126,11 @@ def _chosen(chosen: Chosen, engine: Engine, publics: Publics) -> list[list[int]]
 
 
 def _placed(placed: Placed, engine: Engine, publics: Publics) -> list[list[int]]:
-    """A step for each group; which values were near it is forgotten."""
-    groups = engine.ranks(placed.term, secrets.token_bytes(16), publics)
-    low, exponent = placed.term.steps.low, placed.exponent
-    return [[low + exponential(placed.term.pieces(group), exponent)] for group in groups]
+    """A step for each rank in each group; which values were near is forgotten. A draw that went astray needs all."""
+    salt = secrets.token_bytes(16)
+    every = cache(lambda: engine.ranks(replace(placed.term, far=FARTHEST), salt, publics))
+    groups = enumerate(engine.ranks(placed.term, salt, publics))
+    return [chosen(placed, group, lambda at=at: every()[at], exponential) for at, group in groups]  # type: ignore[misc]
 
 
 def _read(one: Wanted, rows: list[list[Any]]) -> Rows:

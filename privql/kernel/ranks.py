@@ -10,14 +10,19 @@ and v is drawn, of all steps between the bounds, with a probability proportional
 One row more moves the loss of every step by at most max(a, b - a); one row changed, by at most b. So a unit's rows
 move the losses of all groups together by `moved`, and exponent = ε / (2·moved) costs ε (docs/proofs/quantiles.md). A
 least or greatest value is one at share 0 or 1 and a public offset from there: how many values there are is private.
+
+Of several ranks the one in the middle is drawn first, with a part of ε. It cuts the rows in two - each row is on one
+side, whatever the others are - and what is left of ε is spent on both sides alike, until each rank is drawn
+(`kernel/places.py`): a row pays for no more draws than there are halvings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import prod
 
 from privql.frozen import frozen
@@ -33,6 +38,7 @@ from privql.kernel.wellformed import feature
 
 _REST = 45  # all steps of the greatest loss together are as likely as e^-45, or less where any step has no loss
 _MOST_SHARE = 10**9
+FARTHEST = 2**62  # of all rows there may be, each is nearer to any place
 
 
 @frozen
@@ -44,65 +50,76 @@ class Rank:
 
 
 Met = tuple[int, int, int]  # a value in steps, how many are below it, how many are at most it
-Ranked = tuple[int, Sequence[Met]]  # of one group: how many values it has, and those of a loss below the clip
+Ranked = tuple[int, Sequence[Met]]  # of one group: how many values it has, and those near one of the ranks
 
 
 @frozen
 class Ranks:
     """For every group of the product of the keys, in that order: how many values it has, and each different one, in
-    steps, whose loss is below `clip`, with how many are below it and how many are at most it."""
+    steps, that takes a place no more than `far` from that of any of the ranks, with how many are below it and how many
+    are at most it."""
 
     input: Relation
     keys: tuple[Key | Listed, ...]
     steps: Steps
     where: Scalar | None
-    rank: Rank
-    clip: int
+    ranks: tuple[Rank, ...]
+    far: int
 
     @property
     def groups(self) -> int:
         return prod(len(key.members) for key in self.keys)
 
-    def target(self, count: int) -> int:
-        """b·t."""
-        return self.rank.share.numerator * count + self.rank.share.denominator * self.rank.offset
+    def near(self, count: int, below: int, at_most: int) -> bool:
+        return any(below - self.far <= place(rank, count) <= at_most + self.far for rank in self.ranks)
+
+
+def place(rank: Rank, count: int) -> Fraction:
+    return rank.share * count + rank.offset
+
+
+@frozen
+class Draw:
+    """How one of the ranks is drawn, and those `before` and `after` it then, each of the rows on its side."""
+
+    at: int  # which of them
+    rank: Rank  # of the rows that are left
+    epsilon: Fraction
+    moved: int
+    clip: int
+    before: Draw | None = None
+    after: Draw | None = None
+
+    @property
+    def exponent(self) -> Fraction:
+        return self.epsilon / (2 * self.moved)
+
+    @property
+    def cuts(self) -> bool:
+        return self.before is not None or self.after is not None
 
     def loss(self, count: int, below: int, at_most: int) -> int:
-        target, times = self.target(count), self.rank.share.denominator
-        return min(self.clip, max(0, times * below - target, target - times * at_most))
+        a, b = self.rank.share.numerator, self.rank.share.denominator
+        target = a * count + b * self.rank.offset  # b·t
+        return min(self.clip, max(0, b * below - target, target - b * at_most))
 
-    def pieces(self, group: Ranked) -> list[tuple[int, int]]:
-        """All steps in order, as runs of one loss each: how many there are, and their loss.
-
-        Between two values that follow each other nothing changes. Below the first that was met, and above the last,
-        every loss is the clip - or there are no values there, and it is that of a step with none below (above) it.
-        """
-        count, met = group
-        out = []
-        at, below = self.steps.low, met[0][1] if met else 0
-        for step, under, up_to in met:
-            if step > at:
-                out.append((step - at, self.loss(count, under, under)))
-            out.append((1, self.loss(count, under, up_to)))
-            at, below = step + 1, up_to
-        if at <= self.steps.high:
-            out.append((self.steps.high + 1 - at, self.loss(count, below, below)))
-        return out
+    def all(self) -> Iterator[Draw]:
+        for side in (self.before, self, self.after):
+            if side is self:
+                yield self
+            elif side is not None:
+                yield from side.all()
 
 
 @dataclass(frozen=True, slots=True)
 class Placed(Proved):
-    """A step drawn for each group of `term`, proved to cost `cost`. Made by `by_rank` alone."""
+    """A step drawn for each rank in each group of `term`, proved to cost `cost`. Made by `by_rank` alone."""
 
     term: Ranks
     unit: Unit
     rows: int
-    moved: int
+    draw: Draw
     cost: Cost
-
-    @property
-    def exponent(self) -> Fraction:
-        return self.cost.epsilon / (2 * self.moved)
 
 
 def moved(unit: Unit, rows: int, grouped: bool, rank: Rank) -> int:
@@ -118,9 +135,14 @@ def moved(unit: Unit, rows: int, grouped: bool, rank: Rank) -> int:
 
 
 def by_rank(
-    input: Stable, keys: tuple[Key | Listed, ...], steps: Steps, where: Scalar | None, rank: Rank, epsilon: Fraction
+    input: Stable,
+    keys: tuple[Key | Listed, ...],
+    steps: Steps,
+    where: Scalar | None,
+    ranks: tuple[Rank, ...],
+    epsilon: Fraction,
 ) -> Placed:
-    """One step of each group for ε."""
+    """One step for each rank, in their order, of each group for ε."""
     if input.rows is None:
         raise Unproved("nothing bounds how many rows a unit owns")
     for key in keys:
@@ -128,16 +150,43 @@ def by_rank(
     feature(Total(steps, where), input.columns)
     if steps.low > steps.high or epsilon <= 0:
         raise Unproved("a value is drawn from some steps, for some ε")
-    if not 0 <= rank.share <= 1 or rank.share.denominator > _MOST_SHARE:
+    if not ranks or any(one.share >= other.share for one, other in pairwise(ranks)):
+        raise Unproved("ranks are drawn in the order of their shares, each once")
+    if any(not 0 <= rank.share <= 1 or rank.share.denominator > _MOST_SHARE for rank in ranks):
         raise Unproved("a share lies between 0 and 1, and is a ratio of short numbers")
     grouped = prod(len(key.members) for key in keys) > 1 or any(isinstance(key, Listed) for key in keys)
-    far = moved(input.unit, input.rows, grouped, rank)
+    draw = halved(tuple(enumerate(ranks)), epsilon, input.unit, input.rows, grouped, steps)
+    assert draw is not None
+    term = Ranks(input.term, keys, steps, where, ranks, math.ceil(_farthest(draw, Fraction(0))))
+    return Placed(term, input.unit, input.rows, draw, Cost(epsilon), by=RULE)
+
+
+def halved(
+    ranks: Sequence[tuple[int, Rank]], epsilon: Fraction, unit: Unit, rows: int, grouped: bool, steps: Steps
+) -> Draw | None:
+    """Each way from the first draw to a last one costs ε, and a row goes one way: the two sides of a cut are groups."""
+    if not ranks:
+        return None
+    at, rank = ranks[len(ranks) // 2]
+    now = epsilon / len(ranks).bit_length()
+    far = moved(unit, rows, grouped, rank)
     if far < 1:
         raise Unproved("a measurement needs noise")
-    term = Ranks(input.term, keys, steps, where, rank, clipped(steps, epsilon / (2 * far)))
-    return Placed(term, input.unit, input.rows, far, Cost(epsilon), by=RULE)
+    share = rank.share
+    below = [(i, Rank(one.share / share, one.offset)) for i, one in ranks[: len(ranks) // 2]]
+    above = [(i, Rank((one.share - share) / (1 - share), one.offset)) for i, one in ranks[len(ranks) // 2 + 1 :]]
+    sides = (halved(side, epsilon - now, unit, rows, True, steps) for side in (below, above))
+    return Draw(at, rank, now, far, clipped(steps, now / (2 * far)), *sides)
 
 
 def clipped(steps: Steps, exponent: Fraction) -> int:
     """The greatest loss that is told apart: exp(-exponent·clip) is e^-45 of 1 / the number of steps, or less."""
     return math.ceil((Fraction(7, 10) * (steps.high + 1 - steps.low).bit_length() + _REST) / exponent)
+
+
+def _farthest(draw: Draw, off: Fraction) -> Fraction:
+    """How far from its place among all rows what is asked for may be, the cuts around being `off` from theirs."""
+    here = off + abs(draw.rank.offset) + Fraction(draw.clip, draw.rank.share.denominator)
+    if not draw.cuts:
+        return here - abs(draw.rank.offset)
+    return max(here, *(_farthest(side, here) for side in (draw.before, draw.after) if side is not None))

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from privql.diagnostics import Source
+from privql.kernel.ranks import Draw, Placed
 from privql.kernel.sums import Balance, Powers
 from privql.plan.automatic import Search
 from privql.plan.program import Measurement, Plan
@@ -74,31 +75,36 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
 
 
 def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
-    """Of n values that at place share·n + offset, among the steps from `low` to `high`. `l1` and `scale` in places:
-    what one unit moves, and what makes a step e times less likely; `epsilon` is 2·l1/scale. Beyond `clip` places no
-    step is less likely."""
+    """Among the steps from `low` to `high`; of several that are drawn together, each by itself in `draws`."""
     out: dict[str, Any] = {"text": one.aggregate.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
     drawn = one.placed
-    times = drawn.term.rank.share.denominator if drawn is not None else 1
+    draws = [] if drawn is None else [_draw(draw, drawn) for draw in drawn.draw.all()]
     return out | {
         "block": one.block,
         "unit": one.unit.name,
         "rows_per_unit": str(one.rows),
-        "share": str(drawn.term.rank.share) if drawn is not None else None,
-        "offset": str(drawn.term.rank.offset) if drawn is not None else None,
-        "l1": str(Fraction(drawn.moved, times)) if drawn is not None else None,
         "mechanism": "exponential",
-        "release": "value_by_rank",
-        "scale": str(1 / (drawn.exponent * times)) if drawn is not None else None,
+        "release": "values_by_rank" if one.also else "value_by_rank",
+        **({"draws": draws} if one.also else draws[0] if draws else dict.fromkeys(_DRAW)),
         "grid": str(one.grid) if drawn is not None else None,
         "low": str(drawn.term.steps.low) if drawn is not None else None,
         "high": str(drawn.term.steps.high) if drawn is not None else None,
-        "clip": str(Fraction(drawn.term.clip, times)) if drawn is not None else None,
         "epsilon": str(one.epsilon),
         "delta": "0",
     }
+
+
+_DRAW = ("share", "offset", "l1", "scale", "clip")
+
+
+def _draw(draw: Draw, drawn: Placed) -> dict[str, Any]:
+    """Of n values that at place share·n + offset. `l1` and `scale` in places: what one unit moves, and what makes a step
+    e times less likely; its part of ε is 2·l1/scale. Beyond `clip` places no step is less likely."""
+    rank, times = drawn.term.ranks[draw.at], draw.rank.share.denominator
+    moved, scale = Fraction(draw.moved, times), 1 / (draw.exponent * times)
+    return dict(zip(_DRAW, map(str, (rank.share, rank.offset, moved, scale, Fraction(draw.clip, times))), strict=True))
 
 
 def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:

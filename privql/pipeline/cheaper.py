@@ -24,7 +24,7 @@ from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import features_of
 from privql.pipeline.whether import only_whether
 from privql.plan.program import Measurement, Plan
-from privql.plan.ranks import reach
+from privql.plan.ranks import off
 from privql.syntax import ast, unparse
 from privql.syntax.unparse_queries import privacy
 
@@ -122,8 +122,7 @@ def _error(one: Measurement) -> str:
     if width is not None:
         return rough(width)
     if one.placed is not None:
-        rank = one.placed.term.rank
-        return f"{rough(Fraction(reach(one.placed.term.steps, one.placed.exponent)) / rank.share.denominator)} ranks"
+        return f"{rough(off(one.placed.draw, one.placed.term.steps))} ranks"
     among = one.among_many(_SURE)
     return f"{rough(among)}/n" if among is not None else f"by noise of scale {rough(_noise(one))}"
 

@@ -20,7 +20,7 @@ from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search
 from privql.plan.program import BlockPlan, Measurement
-from privql.plan.ranks import ranked, reach
+from privql.plan.ranks import off, ranked
 from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
@@ -98,16 +98,22 @@ def _placed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         yield folded(f"{one.aggregate.text}: drawn by its rank", 2)
         yield folded(f"{price}, ± depends on the parameters", 4)
         return
-    times = drawn.term.rank.share.denominator
-    away, steps = abs(drawn.term.rank.offset), drawn.term.steps
-    at = f", {number_text(Fraction(away))} values from the end" if away else ""
-    moved = number_text(round(Fraction(drawn.moved, times), 6))
-    yield folded(f"{one.aggregate.text}: drawn by its rank{at}, Δ = {moved} ranks", 2)
+    draws, steps = list(drawn.draw.all()), drawn.term.steps
+    moved = number_text(round(max(Fraction(one.moved, one.rank.share.denominator) for one in draws), 6))
+    ends = max(abs(rank.offset) for rank in drawn.term.ranks)
+    away = f"{number_text(Fraction(ends))} values from the end"
+    if len(draws) == 1:
+        how = "drawn by its rank" + (f", {away}" if ends else "")
+    else:
+        how = f"{len(draws)} drawn by their ranks" + (f", least and greatest {away}" if ends else "")
+    yield folded(f"{one.aggregate.text}: {how}, Δ = {moved} ranks", 2)
     for line in _argument(one.aggregate, check, told):
         yield folded(line, 4)
-    ranks = rough(Fraction(reach(steps, drawn.exponent) / times))
+    ranks = rough(max(off(one, steps) for one in draws))
+    if len(draws) > 1:
+        price += f", {len(draws).bit_length()} times from the middle of the rest"
     among = f"among {steps.high + 1 - steps.low} steps of {number_text(one.grid)}"
-    yield folded(f"{price} {among}, at most {ranks} ranks off at 95%", 4)
+    yield folded(f"{price} {among}, {'each' if len(draws) > 1 else 'at most'} {ranks} ranks off at 95%", 4)
 
 
 def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:

@@ -26,6 +26,7 @@ from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Selected
 from privql.kernel.sums import cells
 from privql.plan.program import BlockPlan
+from privql.plan.ranks import cell
 
 Rows = list[tuple[Any, ...]]
 Release = Callable[[int, Sequence[Sums | Selected | Chosen | Placed], Mapping[str, Table]], list[Rows]]
@@ -125,9 +126,12 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
     for aggregate, source in zip(plan.block.aggregates, plan.sources, strict=True):
         one = plan.measurements[source]
         assert one.scale is not None
-        made = one.contribution if one.placed is None else one.placed.term.steps
+        if one.placed is not None:
+            at = cell(aggregate, one.placed)
+            out.append(Recipe(one.placed.term.steps, at, one.scale, aggregate.type))
+            continue
         gives = _GIVES.get(aggregate.function, "mean")
-        out.append(Recipe(made, starts[source], one.scale, aggregate.type, gives))
+        out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives))
     return tuple(out)
 
 

@@ -134,7 +134,7 @@ class BlockPlan:
         keys = self.lowered.over(found).keys
         if isinstance(self.measured, Placed):
             term, epsilon = self.measured.term, self.measured.cost.epsilon
-            return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.rank, epsilon)
+            return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.ranks, epsilon)
         scales = tuple(part.scale for part in self.measured.parts)
         return measure.laplace(self.lowered.stable, keys, self.measured.term.contributions, scales)
 
@@ -207,7 +207,7 @@ def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
     """Where it is one of a value that is drawn, which and in what steps."""
     if not ranked(one.aggregate) or not one.epsilon.known:
         return one
-    drawn = placed(one.aggregate, one.unit, lowered, one.epsilon.constant)
+    drawn = placed((one.aggregate, *one.also), lowered, one.epsilon.constant)
     within = Balance(drawn.term.steps, drawn.term.where)
     return replace(one, contribution=within, grid=drawn.term.steps.grid, placed=drawn)
 

@@ -1,18 +1,18 @@
-"""Which rank is wanted, of steps how fine, and what the kernel proves of drawing a value by it."""
+"""Which ranks are wanted, of steps how fine, and what the kernel proves of drawing values by them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.functions.aggregate.within import RANKED
 from privql.kernel import ranks
 from privql.kernel.features import Steps
-from privql.kernel.ranks import Placed, Rank
+from privql.kernel.ranks import Draw, Placed, Rank
 from privql.kernel.scalars import Const
 from privql.kernel.sums import Balance
-from privql.kernel.terms import Unit
 from privql.plan.bounds import coarsened
 from privql.plan.lower import Lowered
 
@@ -25,25 +25,45 @@ def ranked(aggregate: Aggregate) -> bool:
     return aggregate.function in RANKED
 
 
-def placed(aggregate: Aggregate, unit: Unit, lowered: Lowered, epsilon: Fraction) -> Placed:
-    """Where ε is so small that more values than a query should hold would be told apart, fewer are: in wider steps."""
+def placed(aggregates: Sequence[Aggregate], lowered: Lowered, epsilon: Fraction) -> Placed:
+    """Where ε is so small that more values than a query should hold would be told apart, fewer are: in wider steps.
+
+    A least or greatest value stands as far from the end as it is drawn off its place.
+    """
     (within,) = lowered.contributions
     assert isinstance(within, Balance) and lowered.stable.rows is not None
-    share = _share(aggregate)
-    exponent = epsilon / (2 * ranks.moved(unit, lowered.stable.rows, lowered.grouped, Rank(share)))
-    steps = within.steps
-    if 2 * ranks.clipped(steps, exponent) > _MOST * share.denominator:
+    functions = {_share(one): one.function for one in aggregates}
+    shares = sorted(functions)
+
+    def made(steps: Steps, offsets: Sequence[int]) -> Placed:
+        wanted = tuple(map(Rank, shares, offsets))
+        return ranks.by_rank(lowered.stable, lowered.keys, steps, within.where, wanted, epsilon)
+
+    steps, plain = within.steps, [0] * len(shares)
+    first = made(steps, plain)
+    if 2 * first.term.far * len(shares) > _MOST:
         steps = coarsened(steps, _MOST)
-    offset = 0
-    if aggregate.function != "quantile":
-        away = math.ceil(reach(steps, exponent))
-        offset = away if aggregate.function == "min" else -away
-    return ranks.by_rank(lowered.stable, lowered.keys, steps, within.where, Rank(share, offset), epsilon)
+        first = made(steps, plain)
+    offsets = [
+        {"min": 1, "max": -1}.get(functions[shares[draw.at]], 0) * math.ceil(reach(steps, draw.exponent))
+        for draw in first.draw.all()
+    ]
+    return made(steps, offsets) if any(offsets) else first
+
+
+def cell(aggregate: Aggregate, drawn: Placed) -> int:
+    """Which of the values that are drawn together is its own."""
+    return [rank.share for rank in drawn.term.ranks].index(_share(aggregate))
 
 
 def reach(steps: Steps, exponent: Fraction) -> float:
     """A loss that is exceeded once in twenty times at most, however the values lie - if any of them has none."""
     return (math.log(steps.high + 1 - steps.low) - math.log(_MISS)) / float(exponent)
+
+
+def off(draw: Draw, steps: Steps) -> Fraction:
+    """The same in ranks."""
+    return Fraction(reach(steps, draw.exponent)) / draw.rank.share.denominator
 
 
 def _share(aggregate: Aggregate) -> Fraction:

@@ -14,7 +14,7 @@ from privql.engines.duckdb import DuckDBEngine
 from privql.engines.duckdb import ranks as room
 from privql.engines.interface import EngineError, Source
 from privql.kernel.features import Steps
-from privql.kernel.ranks import Rank, Ranked, Ranks
+from privql.kernel.ranks import FARTHEST, Rank, Ranked, Ranks
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, decimal
 from privql.kernel.sums import Key
 from privql.kernel.terms import KeepRows
@@ -48,11 +48,12 @@ def random_ranks(random: Random, table: list[Row]) -> Ranks:
         found = [one for one in term.contributions if isinstance(getattr(one, "steps", None), Steps)]
         if found and term.groups:
             break
-    share = random.choice((Fraction(1, 2), Fraction(0), Fraction(1), Fraction(9, 10), Fraction(1, 3)))
-    rank = Rank(share, random.choice((0, 0, 0, 1, -1, 7, -7)))
-    clip = random.choice((1, 2, 7, 40, 10**4, 10**30))
+    shares = (Fraction(1, 2), Fraction(0), Fraction(1), Fraction(9, 10), Fraction(1, 3))
+    chosen = sorted(random.sample(shares, random.choice((1, 1, 2, 3))))
+    wanted = tuple(Rank(share, random.choice((0, 0, 0, 1, -1, 7, -7))) for share in chosen)
+    far = random.choice((1, 2, 7, 40, 10**4, FARTHEST))
     steps: Steps = found[0].steps  # type: ignore[union-attr]
-    return Ranks(term.input, term.keys, steps, found[0].where, rank, clip)
+    return Ranks(term.input, term.keys, steps, found[0].where, wanted, far)
 
 
 def agree(engine: DuckDBEngine, term: Ranks, wanted: list[Ranked]) -> bool:
@@ -80,6 +81,7 @@ def test_the_engine_finds_what_the_reference_counts(
 
 
 X = Field("x", INT)
+HALF = Rank(Fraction(1, 2))
 WIDE = Steps(X, Fraction(1), 0, 10**9)
 
 
@@ -93,8 +95,8 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
     """Ten thousand times as many rows as are held; and where these are no help, in one statement after all."""
     random = Random(5)
     values = [random.randrange(10**9) for _ in range(100_000)]
-    term = Ranks(scan((("x", INT),), None), (), WIDE, None, Rank(Fraction(1, 2)), 21)
-    asked: list[int] = []
+    term = Ranks(scan((("x", INT),), None), (), WIDE, None, (HALF,), 10)
+    asked: list[room.Buckets] = []
     histogram = room.emit_histogram
 
     def emit(*args: object) -> object:
@@ -105,7 +107,7 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(connection, "emit_histogram", emit)
     found = ranks_of({"x": values}, term)
-    assert asked[0] > 0 and asked[-1] == 0 and len(asked) == 2
+    assert asked[0].shift > 0 and asked[-1].shift == 0 and len(asked) == 2
     monkeypatch.setattr(room, "_FEW_STEPS", 10**18)
     assert ranks_of({"x": values}, term) == found and len(asked) == 2
     n, met = found[0]
@@ -118,7 +120,7 @@ def test_where_all_losses_are_near_nothing_is_left_out(monkeypatch: pytest.Monke
     """Histograms do not lead to fewer rows: then they are given up."""
     monkeypatch.setattr(room, "_FEW_ROWS", 3)
     values = [at * 1_000_000 for at in range(500)]
-    term = Ranks(scan((("x", INT),), None), (), WIDE, None, Rank(Fraction(1, 2)), 10**9)
+    term = Ranks(scan((("x", INT),), None), (), WIDE, None, (HALF,), 10**9)
     ((n, met),) = ranks_of({"x": values}, term)
     assert n == 500 and met == [(value, at, at + 1) for at, value in enumerate(values)]
 
@@ -127,7 +129,7 @@ def test_groups_without_values_and_nulls() -> None:
     data: dict[str, object] = {"x": [1, None, 5, None], "g": ["a", "a", "a", "b"]}
     keys = (Key(Field("g", TEXT), ("b", "a", "c", None)),)
     columns = (("x", INT), ("g", TEXT))
-    term = Ranks(scan(columns, None), keys, replace(WIDE, high=9), None, Rank(Fraction(1, 2)), 100)
+    term = Ranks(scan(columns, None), keys, replace(WIDE, high=9), None, (HALF,), 100)
     with engine(data) as e:
         assert e.ranks(term, SALT) == [(0, []), (2, [(1, 0, 1), (5, 1, 2)]), (0, []), (0, [])]
 
@@ -142,7 +144,7 @@ def test_steps_of_every_type(type: object, grid: Fraction) -> None:
     data: dict[str, object] = {"x": values}
     column = (("x", type),)
     steps = Steps(Field("x", type), grid, 0, int(100 / grid))  # type: ignore[arg-type]
-    term = Ranks(scan(column, None), (), steps, None, Rank(Fraction(1, 2)), 10**6)  # type: ignore[arg-type]
+    term = Ranks(scan(column, None), (), steps, None, (HALF,), 10**6)  # type: ignore[arg-type]
     rows: list[Row] = [{"x": float(v) if type == FLOAT else Fraction(v) if type != INT else v} for v in values]
     with engine(data) as e:
         assert e.ranks(term, SALT) == ranked(term, {"t": rows}, SALT)
@@ -173,7 +175,7 @@ def test_a_units_rows_are_cut_alike_in_every_statement(monkeypatch: pytest.Monke
         "u": [random.randrange(100) for _ in range(3000)],
     }
     kept = KeepRows(scan((("x", INT),), ("u", INT)), 2)
-    term = Ranks(kept, (), WIDE, None, Rank(Fraction(1, 2)), 11)
+    term = Ranks(kept, (), WIDE, None, (HALF,), 11)
     monkeypatch.setattr(room, "_FEW_ROWS", 20)
     ((n, met),) = ranks_of(data, term)
     assert n == 200 and len(met) >= 9

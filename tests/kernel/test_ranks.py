@@ -12,10 +12,11 @@ from math import ceil
 
 import pytest
 
-from privql.kernel import ranks, rules
+from privql.kernel import rules
 from privql.kernel.features import Steps
 from privql.kernel.proved import RULE, Unproved
-from privql.kernel.ranks import Placed, Rank, Ranks, by_rank
+from privql.kernel.places import Rows, steps
+from privql.kernel.ranks import Draw, Placed, Rank, by_rank
 from privql.kernel.scalars import BOOL, INT, TEXT, Field
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key, Listed
@@ -40,7 +41,7 @@ def scanned(change_one: bool = False, rows: int | None = 1) -> Stable:
 def made(
     rank: Rank, rows: int = 1, change_one: bool = False, keys: tuple[Key | Listed, ...] = (), epsilon: int = 1
 ) -> Placed:
-    return by_rank(scanned(change_one, rows), keys, STEPS, None, rank, Fraction(epsilon))
+    return by_rank(scanned(change_one, rows), keys, STEPS, None, (rank,), Fraction(epsilon))
 
 
 def true_loss(values: Sequence[int], step: int, rank: Rank, clip: int) -> int:
@@ -51,29 +52,26 @@ def true_loss(values: Sequence[int], step: int, rank: Rank, clip: int) -> int:
     return min(clip, int(off))
 
 
-def near(term: Ranks, values: Sequence[int]) -> ranks.Ranked:
-    """What an engine is asked for."""
+def pieces(draw: Draw, values: Sequence[int], low: int, high: int) -> list[tuple[int, int]]:
+    """As runs of the steps from `low` to `high`, of values near the rank alone."""
     met = []
     for step, alike in sorted(Counter(values).items()):
         below = sum(v < step for v in values)
-        if term.loss(len(values), below, below + alike) < term.clip:
+        if draw.loss(len(values), below, below + alike) < draw.clip:
             met.append((step, below, below + alike))
-    return (len(values) if met else 0), met
+    return steps(draw, Rows(0, len(values), low, high), met)
 
 
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("clip", [1, 2, 3, 5, 10**6])
 def test_pieces_are_the_loss_of_every_step(rank: Rank, clip: int) -> None:
-    term = replace(made(rank).term, steps=replace(STEPS, low=-1, high=5), clip=clip)
+    draw = replace(made(rank).draw, clip=clip)
     for size in range(6):
         for values in combinations_with_replacement((-1, 0, 3, 5), size):
-            losses = [loss for length, loss in term.pieces(near(term, values)) for _ in range(length)]
-            wanted = [true_loss(values, step, rank, clip) for step in range(-1, 6)]
-            if set(wanted) == {clip}:  # all the same, as if there were no values
-                assert len(losses) == 7 and len(set(losses)) == 1
-            else:
-                assert losses == wanted
-            assert all(length for length, _ in term.pieces(near(term, values)))
+            runs = pieces(draw, values, -1, 5)
+            losses = [loss for length, loss in runs for _ in range(length)]
+            assert losses == [true_loss(values, step, rank, clip) for step in range(-1, 6)]
+            assert all(length for length, _ in runs)
 
 
 # ---- the law on neighbours
@@ -125,7 +123,7 @@ def bags(most: int, grouped: bool) -> Iterator[Bags]:
 )
 def test_neighbours_draw_alike(rank: Rank, rows: int, change_one: bool, grouped: bool, others: int) -> None:
     placed = made(rank, rows, change_one, KEYS if grouped else ())
-    paid = BASE ** (-2 * placed.moved)
+    paid = BASE ** (-2 * placed.draw.moved)
     assert worst(rank, rows, change_one, grouped, others) <= paid
     assert worst(rank, rows, change_one, grouped, 1, clip=2) <= paid
 
@@ -133,7 +131,7 @@ def test_neighbours_draw_alike(rank: Rank, rows: int, change_one: bool, grouped:
 @pytest.mark.parametrize("rank", [RANKS[0], RANKS[3]], ids=str)
 def test_a_changed_row_that_changes_its_group_moves_both(rank: Rank) -> None:
     placed = made(rank, 1, True, KEYS)
-    assert worst(rank, 1, True, True, 2) <= BASE ** (-2 * placed.moved)
+    assert worst(rank, 1, True, True, 2) <= BASE ** (-2 * placed.draw.moved)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_a_changed_row_that_changes_its_group_moves_both(rank: Rank) -> None:
 def test_and_what_is_paid_is_reached(rank: Rank, rows: int, change_one: bool, grouped: bool, others: int) -> None:
     """As nearly as a domain of a million steps lets it: half of the price would not do."""
     placed = made(rank, rows, change_one, KEYS if grouped else ())
-    assert worst(rank, rows, change_one, grouped, others) >= BASE ** (-2 * placed.moved) * Fraction(999, 1000)
+    assert worst(rank, rows, change_one, grouped, others) >= BASE ** (-2 * placed.draw.moved) * Fraction(999, 1000)
 
 
 def test_without_ties_counted_from_both_sides_a_row_would_move_more() -> None:
@@ -180,10 +178,10 @@ def test_without_ties_counted_from_both_sides_a_row_would_move_more() -> None:
 def test_how_far_a_unit_moves_the_losses(
     rank: Rank, rows: int, change_one: bool, keys: tuple[Key | Listed, ...], moved: int
 ) -> None:
-    placed = by_rank(scanned(change_one, rows), keys, STEPS, None, rank, Fraction(1, 3))
-    assert placed.moved == moved and placed.exponent == Fraction(1, 6 * moved)
+    placed = by_rank(scanned(change_one, rows), keys, STEPS, None, (rank,), Fraction(1, 3))
+    assert placed.draw.moved == moved and placed.draw.exponent == Fraction(1, 6 * moved)
     assert placed.cost.epsilon == Fraction(1, 3) and not placed.cost.delta and placed.rows == rows
-    assert placed.term.clip >= ceil((45 + 13.8) / placed.exponent)
+    assert placed.draw.clip >= ceil((45 + 13.8) / placed.draw.exponent)
 
 
 @pytest.mark.parametrize(
@@ -205,11 +203,11 @@ def test_what_has_no_rule_is_refused(
     input: Stable, keys: tuple[Key, ...], steps: Steps, where: Field | None, rank: Rank, epsilon: int
 ) -> None:
     with pytest.raises(Unproved):
-        by_rank(input, keys, steps, where, rank, Fraction(epsilon))
+        by_rank(input, keys, steps, where, (rank,), Fraction(epsilon))
 
 
 def test_rows_that_nobody_can_have_move_nothing_and_so_have_no_noise() -> None:
     """No rule claims as few; were one to, there would be nothing to draw by."""
     nobody = replace(scanned(), rows=0, by=RULE)
     with pytest.raises(Unproved, match="needs noise"):
-        by_rank(nobody, (), STEPS, None, Rank(Fraction(1, 2)), Fraction(1))
+        by_rank(nobody, (), STEPS, None, (Rank(Fraction(1, 2)),), Fraction(1))

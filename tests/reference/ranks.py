@@ -23,10 +23,10 @@ def ranked(ranks: Ranks, tables: Tables, salt: bytes, publics: Publics | None = 
 
 def _near(ranks: Ranks, values: list[int]) -> Ranked:
     met = []
-    share, offset = ranks.rank.share, ranks.rank.offset
-    place = share * len(values) + offset
     for step in sorted(set(values)):
         below, at_most = sum(v < step for v in values), sum(v <= step for v in values)
-        if max(below - place, place - at_most) * share.denominator < ranks.clip:
-            met.append((step, below, at_most))
+        for rank in ranks.ranks:
+            place = rank.share * len(values) + rank.offset
+            if max(below - place, place - at_most) <= ranks.far and (step, below, at_most) not in met:
+                met.append((step, below, at_most))
     return (len(values), met) if met else (0, [])

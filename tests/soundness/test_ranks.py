@@ -17,6 +17,7 @@ import privql.release as room
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
+from privql.kernel.places import Rows, steps
 from privql.kernel.ranks import Placed, Ranked, Ranks
 from privql.pipeline.check import check_text
 from privql.plan import ranks as plan_room
@@ -66,9 +67,15 @@ def near(term: Ranks, units: Sequence[Bag], kind: Kind) -> list[Ranked]:
     return ranked(term, {kind.table: rows}, SALT)
 
 
-def moved(term: Ranks, one: Sequence[Ranked], other: Sequence[Ranked]) -> int:
+def moved(made: Placed, one: Sequence[Ranked], other: Sequence[Ranked]) -> int:
     """How far the loss of the step that moves farthest moves, in all groups together."""
-    return sum(_apart(term.pieces(a), term.pieces(b)) for a, b in zip(one, other, strict=True))
+    return sum(_apart(pieces(made, a), pieces(made, b)) for a, b in zip(one, other, strict=True))
+
+
+def pieces(made: Placed, group: Ranked) -> list[tuple[int, int]]:
+    count, met = group
+    near = [one for one in met if made.draw.loss(count, *one[1:]) < made.draw.clip]
+    return steps(made.draw, Rows(0, count, made.term.steps.low, made.term.steps.high), near)
 
 
 def _apart(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> int:
@@ -93,7 +100,7 @@ def farthest(made: Placed, table: str, seed: str) -> int:
     for _ in range(PAIRS):
         others = [bag() for _ in range(choice.randint(0, 6))]
         pair = [*others, bag()], ([*others, bag()] if kind.change_one else others)
-        found = max(found, moved(made.term, *(near(made.term, units, kind) for units in pair)))
+        found = max(found, moved(made, *(near(made.term, units, kind) for units in pair)))
     return found
 
 
@@ -101,9 +108,9 @@ def farthest(made: Placed, table: str, seed: str) -> int:
 def test_no_unit_moves_the_losses_beyond_its_claim_and_most_claims_are_reached(table: str, wanted: str) -> None:
     made = placed(table, wanted)
     found = farthest(made, table, table + wanted)
-    assert found <= made.moved
+    assert found <= made.draw.moved
     if not KINDS[table].change_one and "DISTINCT" not in wanted:
-        assert found == made.moved
+        assert found == made.draw.moved
 
 
 @pytest.mark.parametrize("fault", ["halved", "rows forgotten", "groups forgotten"])
@@ -120,11 +127,11 @@ def test_a_planted_fault_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
             monkeypatch.setattr(ranks, "moved", lambda unit, rows, grouped, rank: honest(unit, rows, False, rank))
     pairs = [("events", "MEDIAN(a)"), ("dues", "s, MEDIAN(a)"), ("dues", "QUANTILE(a, 0.9)"), ("members", "s, MAX(a)")]
     made = [placed(*pair) for pair in pairs]
-    assert any(farthest(one, pair[0], fault) > one.moved for one, pair in zip(made, pairs, strict=True))
+    assert any(farthest(one, pair[0], fault) > one.draw.moved for one, pair in zip(made, pairs, strict=True))
 
 
-def _each(term: Ranks, group: Ranked) -> list[int]:
-    return [loss for length, loss in term.pieces(group) for _ in range(length)]
+def _each(made: Placed, group: Ranked) -> list[int]:
+    return [loss for length, loss in pieces(made, group) for _ in range(length)]
 
 
 def test_from_the_engine_to_the_answer_values_are_drawn_as_often_as_their_law_says() -> None:
@@ -133,9 +140,9 @@ def test_from_the_engine_to_the_answer_values_are_drawn_as_often_as_their_law_sa
     people = {"id": [f"u{at}" for at in range(len(ages))], "a": pa.array(ages, pa.int64())}
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
         seen = Counter(room._placed(made, engine, {})[0][0] for _ in range(RUNS))
-        losses = _each(made.term, engine.ranks(made.term, SALT)[0])
+        losses = _each(made, engine.ranks(made.term, SALT)[0])
     assert losses == [6, 6, 6, 4, 0, 2, 4, 4, 4, 6, 6]
-    weights = [math.exp(-float(made.exponent) * loss) for loss in losses]
+    weights = [math.exp(-float(made.draw.exponent) * loss) for loss in losses]
     wanted = [weight / sum(weights) * RUNS for weight in weights]
     found = [seen[step] for step in range(-3, 8)]
     assert sum(found) == RUNS and stats.chisquare(found, wanted).pvalue > 1e-9

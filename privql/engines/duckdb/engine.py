@@ -20,7 +20,7 @@ from privql.engines.duckdb.emit import Statement, emit
 from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.duckdb.members import Arrays
 from privql.engines.duckdb.publics import arrays
-from privql.engines.duckdb.ranks import Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
+from privql.engines.duckdb.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.duckdb.references import read_along, read_by
 from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
 from privql.engines.duckdb.relations import Names, ReadScan, Rows
@@ -153,7 +153,7 @@ class DuckDBEngine:
             def read(scan: Scan, names: Names) -> Rows:
                 return read_along(scan, tables.__getitem__, names)
 
-            coarse = emit_histogram(term, read, b"", 0, 1, 1) if isinstance(term, Ranks) else None
+            coarse = emit_histogram(term, read, b"", Buckets(0, (1, (0,)))) if isinstance(term, Ranks) else None
             for statement in (_statement(term, read, b""), *(() if coarse is None else (coarse,))):
                 given = {} if isinstance(statement, GroupStatement) else statement.arrays
                 publics = {public.name: NoRows(public.columns) for public in statement.publics}
@@ -178,8 +178,8 @@ class DuckDBEngine:
                 self._consult_statistics(ranks, statement)
                 return self._connection.execute(statement.sql).fetchnumpy()
 
-        def histogram(first: int, last: int, shift: int) -> Found | None:
-            statement = emit_histogram(ranks, self._read, salt, first, last, shift)
+        def histogram(buckets: Buckets) -> Found | None:
+            statement = emit_histogram(ranks, self._read, salt, buckets)
             return None if statement is None else found(statement)
 
         near = narrowed(ranks, histogram)

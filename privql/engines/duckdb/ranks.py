@@ -1,15 +1,19 @@
 """From a `Ranks` to SQL, and from its results to the values near the wanted rank of each group.
 
-Where steps are few, one statement counts and ranks the different ones; only those leave the engine whose loss is below
-the clip, so how much is held does not follow the number of rows. Where steps are many, most rows are told from a
-histogram to be too far away, and what is left is looked at more finely: 10M different values are not grouped.
+Where steps are few, one statement counts and ranks the different ones; only those leave the engine that take a place
+near a wanted one, so how much is held does not follow the number of rows. Where steps are many, most rows are told from
+a histogram to be too far away, and what is left is looked at more finely: 10M different values are not grouped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from privql.engines.duckdb.aggregates import Aggregates, whole
 from privql.engines.duckdb.emit import by_groups
@@ -17,10 +21,11 @@ from privql.engines.duckdb.expressions import huge
 from privql.engines.duckdb.members import Arrays
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan
 from privql.engines.duckdb.rows import rows
-from privql.kernel.ranks import Met, Ranked, Ranks
+from privql.kernel.ranks import FARTHEST, Met, Rank, Ranked, Ranks, place
 from privql.kernel.terms import Public
 
 Found = Mapping[str, Any]  # a statement's columns
+Column = npt.NDArray[np.int64]
 
 _BUCKETS = 2**14  # of all groups together
 _GROUPS = 2**6  # with more, a histogram of each is too coarse
@@ -49,13 +54,17 @@ def emit_ranks(ranks: Ranks, read: ReadScan, salt: bytes) -> RankStatement:
     present = f"{made} IS NOT NULL AND {counted} > 0"
     as_step = f"CAST({whole(made, measure.scale)} AS BIGINT)"
     ranked = f"SELECT group_at, {as_step} AS step, {counted} AS alike, {up_to} AS up_to, {every} AS n FROM ({groups})"
-    share, times = ranks.rank.share.numerator, ranks.rank.share.denominator
-    target = f"({huge(share)} * n + {huge(times * ranks.rank.offset)})"
-    near = f"{huge(times)} * (up_to - alike) - {target} < {huge(ranks.clip)}"
-    near += f" AND {target} - {huge(times)} * up_to < {huge(ranks.clip)}"
+    near = " OR ".join(f"({_near(rank, ranks.far)})" for rank in ranks.ranks)
     listed = ", ".join(f"CAST({sql} AS BIGINT) AS {name}" for name, sql in _COLUMNS.items())
     sql = f"SELECT {listed} FROM ({ranked} WHERE {present}) WHERE {near} ORDER BY group_at, step"
     return RankStatement(sql, arrays, draft.publics)
+
+
+def _near(rank: Rank, far: int) -> str:
+    share, times = rank.share.numerator, rank.share.denominator
+    target = f"({huge(share)} * n + {huge(times * rank.offset)})"
+    below = f"{huge(times)} * (up_to - alike) - {target} <= {huge(times * far)}"
+    return f"{below} AND {target} - {huge(times)} * up_to <= {huge(times * far)}"
 
 
 _COLUMNS = {"group_at": "group_at", "step": "step", "below": "up_to - alike", "at_most": "up_to", "n": "n"}
@@ -79,10 +88,16 @@ def _by_group(ranks: Ranks, found: Iterable[tuple[int, int, int, int, int]]) -> 
 # ---- coarsely first
 
 
-def emit_histogram(
-    ranks: Ranks, read: ReadScan, salt: bytes, first: int, last: int, shift: int
-) -> RankStatement | None:
-    """Of the steps from `first` to `last`, 2^shift of them in each bucket; None where steps are not whole yet."""
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """2^shift steps each, counted from the lowest; of those that are told by name, alone."""
+
+    shift: int
+    among: tuple[int, Sequence[int]] | None = None  # buckets of another shift
+
+
+def emit_histogram(ranks: Ranks, read: ReadScan, salt: bytes, buckets: Buckets) -> RankStatement | None:
+    """How many values are in each bucket; None where steps are not whole yet."""
     draft = Draft(read, salt)
     layer = Aggregates(rows(ranks.input, draft), draft.names)
     measure = layer.measure(ranks.steps, grouped=True)
@@ -90,50 +105,77 @@ def emit_histogram(
         return None
     step, bucket = layer.measures.setdefault(measure.sql, draft.names.new("s")), draft.names.new("s")
     counted = layer.count("*", layer.where(ranks.where))
-    start, end = f"CAST('{first}' AS BIGINT)", f"CAST('{last}' AS BIGINT)"
-    buckets = Layer({bucket: f"({step} - {start}) >> {shift}"}, f" WHERE {step} BETWEEN {start} AND {end}")
-    groups, arrays = by_groups(ranks.keys, layer, buckets)
+    above = f"({step} - CAST('{ranks.steps.low}' AS BIGINT))"
+    kept = f" WHERE {step} IS NOT NULL"
+    if buckets.among is not None:
+        shift, numbers = buckets.among
+        kept = f" WHERE {above} >> {shift} IN ({', '.join(f'{number}::BIGINT' for number in numbers)})"
+    groups, arrays = by_groups(ranks.keys, layer, Layer({bucket: f"{above} >> {buckets.shift}"}, kept))
     listed = f"group_at, CAST({bucket} AS BIGINT) AS bucket, CAST({counted} AS BIGINT) AS alike"
     sql = f"SELECT {listed} FROM ({groups}) WHERE {counted} > 0 ORDER BY group_at, bucket"
     return RankStatement(sql, arrays, draft.publics)
 
 
-def narrowed(ranks: Ranks, ask: Callable[[int, int, int], Found | None]) -> list[Ranked] | None:
+def narrowed(ranks: Ranks, ask: Callable[[Buckets], Found | None]) -> list[Ranked] | None:
     """By histograms alone; None where these do not lead to few rows. What `ask` counts stays the same meanwhile."""
-    first, last = ranks.steps.low, ranks.steps.high
-    if not _FEW_STEPS < last - first < _MANY_STEPS or ranks.groups > _GROUPS:
+    width = ranks.steps.high - ranks.steps.low
+    if not _FEW_STEPS < width < _MANY_STEPS or ranks.groups > _GROUPS:
         return None
-    before, n = [0] * ranks.groups, [0] * ranks.groups  # of each group: values below `first`, and all
-    shift, started = _shift(first, last, ranks.groups), False
+    most = _BUCKETS * len(ranks.ranks) // ranks.groups
+    buckets, before, windows = Buckets(max(0, width.bit_length() - most.bit_length() + 1)), None, None
     while True:
-        found = ask(first, last, shift)
+        found = ask(buckets)
         if found is None:
             return None
-        counts = list(zip(*(found[name].tolist() for name in ("group_at", "bucket", "alike")), strict=True))
-        if not started:
-            for group, _, alike in counts:
-                n[group] += alike
-            started = True
-        near: list[tuple[int, int, int, int, int]] = []
-        below = list(before)
-        for group, bucket, alike in counts:
-            under, up_to = below[group], below[group] + alike
-            below[group] = up_to
-            if ranks.loss(n[group], under, up_to) < ranks.clip:  # no step of it can be nearer
-                near.append((group, bucket, under, up_to, n[group]))
-        if not shift or not near:
-            steps = ((group, first + at, under, up_to, count) for group, at, under, up_to, count in near)
-            return _by_group(ranks, steps)
-        least, most = min(one[1] for one in near), max(one[1] for one in near)
-        for group, bucket, alike in counts:
-            before[group] += alike if bucket < least else 0
-        inside = sum(alike for _, bucket, alike in counts if least <= bucket <= most)
-        width = last - first
-        first, last = first + (least << shift), min(last, first + (most + 1 << shift) - 1)
-        if inside > _FEW_ROWS and 2 * (last - first) > width:
+        group, bucket, alike = (np.asarray(found[name], dtype=np.int64) for name in ("group_at", "bucket", "alike"))
+        if windows is None:
+            windows = Windows(ranks, np.bincount(group, alike, ranks.groups).astype(np.int64))
+        up_to = _up_to(group, bucket, alike, buckets, before)
+        near = windows.near(group, up_to - alike, up_to)
+        if not buckets.shift or not near.any():
+            steps = bucket + ranks.steps.low
+            columns = (group, steps, up_to - alike, up_to, windows.counts[group])
+            return _by_group(ranks, zip(*(column[near].tolist() for column in columns), strict=True))
+        numbers = np.unique(bucket[near])
+        inside = np.isin(bucket, numbers)
+        finer = most.bit_length() - len(numbers).bit_length()
+        if int(alike[inside].sum()) <= _FEW_ROWS * len(ranks.ranks):
+            finer = buckets.shift
+        elif finer < 1:
             return None
-        shift = 0 if inside <= _FEW_ROWS else _shift(first, last, ranks.groups)
+        before = group[inside], bucket[inside], (up_to - alike)[inside]
+        buckets = Buckets(max(0, buckets.shift - finer), (buckets.shift, numbers.tolist()))
 
 
-def _shift(first: int, last: int, groups: int) -> int:
-    return max(0, (last - first).bit_length() - (_BUCKETS // groups).bit_length() + 1)
+class Windows:
+    """The places of each group that are near one of the ranks."""
+
+    def __init__(self, ranks: Ranks, counts: Column) -> None:
+        self.counts = counts
+        self._ends = []
+        for rank in ranks.ranks:
+            places = [place(rank, count) for count in counts.tolist()]
+            ends = [(math.ceil(at - ranks.far), math.floor(at + ranks.far)) for at in places]
+            self._ends.append(np.clip(np.array(ends, dtype=object), -FARTHEST, FARTHEST).astype(np.int64))
+
+    def near(self, group: Column, below: Column, at_most: Column) -> npt.NDArray[np.bool_]:
+        out = np.zeros(len(group), dtype=bool)
+        for ends in self._ends:
+            out |= (at_most >= ends[group, 0]) & (below <= ends[group, 1])
+        return out
+
+
+def _up_to(
+    group: Column, bucket: Column, alike: Column, buckets: Buckets, before: tuple[Column, Column, Column] | None
+) -> Column:
+    """Of each bucket, how many of its group's values are in it or below: those outside were counted `before`."""
+    added = np.cumsum(alike)
+    wider = bucket * 0 if buckets.among is None else bucket >> (buckets.among[0] - buckets.shift)
+    if not len(group):
+        return added
+    first = np.flatnonzero(np.r_[True, (np.diff(group) != 0) | (np.diff(wider) != 0)])
+    start = (added - alike)[first]
+    if before is not None:
+        known = {(g, b): below for g, b, below in zip(*(column.tolist() for column in before), strict=True)}
+        start = start - [known[pair] for pair in zip(group[first].tolist(), wider[first].tolist(), strict=True)]
+    return added - np.repeat(start, np.diff(np.r_[first, len(group)]))
