@@ -1,0 +1,92 @@
+"""WITHIN: what an accuracy costs in a query's own units, for every aggregate, and that the answers keep to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+import privql
+from privql.kernel.ratios import epsilon_of_covariance, epsilon_of_mean, epsilon_of_variance
+from privql.session import Session
+from tests.check.clinic import clinic
+
+SURE = Fraction(95, 100)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with clinic() as opened:
+        yield opened
+
+
+def price(session: Session, text: str, **params: object) -> Fraction:
+    check = session.check(text, params)
+    assert check.ok, str(check)
+    return check.measurements[0].epsilon.constant
+
+
+def test_a_mean_costs_what_its_range_rows_and_group_need(session: Session) -> None:
+    mean = epsilon_of_mean(120, 120, Fraction(2, 120), 1000, SURE)
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 GIVEN COUNT >= 1000") == mean
+    assert price(session, "SELECT sex, AVG(age) FROM patients GROUP BY sex WITHIN 2 GIVEN COUNT >= 1000") == mean
+    assert price(session, "SELECT AVG(age WITHIN 2 GIVEN COUNT >= $n) FROM patients", n=1000) == mean
+    surer = epsilon_of_mean(120, 120, Fraction(2, 120), 1000, Fraction(99, 100))
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 AT 99% GIVEN COUNT >= 1000") == surer > mean
+    many = epsilon_of_mean(20 * 600, 600, Fraction(2, 600), 10**6, SURE)
+    assert price(session, "SELECT AVG(minutes) FROM visits WITHIN 2 GIVEN COUNT >= 1000000") == many
+    few = epsilon_of_mean(3 * 600, 600, Fraction(2, 600), 10**6, SURE)
+    cut = "SELECT AVG(minutes) FROM visits AT MOST 3 ROWS PER UNIT WITHIN 2 GIVEN COUNT >= 1000000"
+    assert price(session, cut) == few
+    cents = epsilon_of_mean(2_000_000, 2_000_000, Fraction(50, 20000), 1000, SURE)
+    assert price(session, "SELECT AVG(cost) FROM patients WITHIN 50 GIVEN COUNT >= 1000") == cents
+    changed = epsilon_of_mean(2 * 120, 120, Fraction(2, 120), 1000, SURE)  # one row goes, and another comes
+    assert price(session, "SELECT AVG(age) FROM members WITHIN 2 GIVEN COUNT >= 1000") == changed
+
+
+def test_a_variance_is_a_share_of_the_range_squared_and_its_root_of_that(session: Session) -> None:
+    def variance(error: Fraction, samples: bool) -> Fraction:
+        return epsilon_of_variance(120**2, 120**2, error / 120**2, 5000, SURE, samples)
+
+    given = "FROM patients WITHIN 4 GIVEN COUNT >= 5000"
+    assert price(session, f"SELECT VAR_POP(age) {given}") == variance(Fraction(4), False)
+    assert price(session, f"SELECT VARIANCE(age) {given}") == variance(Fraction(4), True)
+    assert price(session, f"SELECT STDDEV_POP(age) {given}") == variance(Fraction(16), False)
+    assert price(session, f"SELECT STDDEV(age) {given}") == variance(Fraction(16), True)
+    for both in ("STDDEV(age), VARIANCE(age)", "VARIANCE(age), STDDEV(age)"):
+        assert price(session, f"SELECT {both} {given}") == variance(Fraction(4), True)
+    narrow = "FROM patients WITHIN 1/2 GIVEN COUNT >= 5000"
+    assert price(session, f"SELECT VAR_POP(age), STDDEV_POP(age) {narrow}") == variance(Fraction(1, 4), False)
+
+
+def test_a_covariance_is_a_share_of_both_ranges(session: Session) -> None:
+    for name, samples in (("COVAR_POP", False), ("COVAR_SAMP", True)):
+        found = price(session, f'SELECT {name}(age, "größe") FROM patients WITHIN 50 GIVEN COUNT >= 5000')
+        assert found == epsilon_of_covariance(120 * 200, 120 * 200, Fraction(50, 120 * 200), 5000, SURE, samples)
+
+
+WORST = """
+CREATE UNIT person;
+CREATE PRIVATE TABLE people (id INT UNIT person KEY, low INT BETWEEN 0 AND 50, flag INT BETWEEN 0 AND 1);
+CREATE BUDGET b FOR UNIT person EPSILON 100000;
+GRANT b TO alice;
+"""
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "true", "error"),
+    [("AVG(low)", 0.0, 1.0), ("AVG(flag)", 0.5, 0.05), ("VAR_POP(low)", 0.0, 60.0), ("STDDEV(low)", 0.0, 8.0)],
+)
+def test_answers_are_as_near_as_promised(aggregate: str, true: float, error: float) -> None:
+    """Of the data that are the worst, in exactly so many rows; each query is another, so that it is measured anew."""
+    rows, runs = 200, 150
+    people = pd.DataFrame({"id": range(rows), "low": [0] * rows, "flag": [at % 2 for at in range(rows)]})
+    far = 0
+    with privql.connect(policy=WORST, frames={"people": people}, analyst="alice") as session:
+        for run in range(runs):
+            asked = f"SELECT {aggregate} AS x FROM people WHERE low < {run + 51}"
+            (answer,) = session.run(f"{asked} WITHIN {error} AT 80% GIVEN COUNT >= {rows}").rows[0]
+            far += answer is None or abs(answer - true) > error
+    assert far <= 0.2 * runs + 3 * (0.16 * runs) ** 0.5
