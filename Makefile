@@ -12,7 +12,7 @@ PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar bench bench-peers bench-accuracy clean
+.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar proofs bench bench-peers bench-accuracy clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
@@ -23,6 +23,7 @@ help:
 	@echo 'make wheel    the package, built and tried'
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
 	@echo 'make grammar  rebuild the parse table from grammar/privql.lark'
+	@echo 'make proofs   once a proof was read again: write down the digests of the code that it proves'
 	@echo 'make bench    the benchmarks'
 	@echo 'make bench-peers     install the packages that answers are compared with (PEERS=folder PEER_PYTHON=...)'
 	@echo 'make bench-accuracy  errors beside theirs, at the same budget: half an hour (PEERS=folder RUNS=1000)'
@@ -81,6 +82,9 @@ golden: $(VENV)/.ready
 
 grammar: $(VENV)/.ready
 	$(BIN)/python -m privql.syntax.table
+
+proofs: $(VENV)/.ready
+	$(BIN)/python -m tests.docs.proofs
 
 bench: $(VENV)/.ready
 	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
