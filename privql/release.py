@@ -21,19 +21,22 @@ from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured
+from privql.kernel.picks import Picked
 from privql.kernel.places import chosen
 from privql.kernel.ranks import FARTHEST, Placed
-from privql.kernel.selection import Selected
+from privql.kernel.scalars import INT
+from privql.kernel.selection import Count, Selected
 from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit
 from privql.names import fold
 from privql.noise.exponential import exponential
 from privql.noise.laplace import discrete_laplace
 from privql.noise.minimum import noisy_minimum
-from privql.noise.selection import kept
+from privql.noise.picks import picked
+from privql.noise.selection import counted, kept
 
-Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of a group each that was kept, or one level
-Wanted = Measured | Selected | Chosen | Placed
+Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of one that was kept, or one level
+Wanted = Measured | Selected | Chosen | Placed | Picked
 
 
 class Unpaid(Exception):
@@ -56,7 +59,7 @@ def release(
     """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
-    if not all(type(one) in (Measured, Selected, Chosen, Placed) for one in wanted):
+    if not all(type(one) in (Measured, Selected, Chosen, Placed, Picked) for one in wanted):
         raise Unpaid("only what the kernel proved can be measured")
     drawn = ledger.drawn(permit)
     if step < len(drawn):
@@ -95,6 +98,8 @@ def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:
             return _chosen(one, engine, publics)
         case Placed():
             return _placed(one, engine, publics)
+        case Picked():
+            return _picked(one, engine, publics)
 
 
 def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[int]]:
@@ -113,10 +118,14 @@ def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[in
 
 
 def _selected(selected: Selected, engine: Engine, publics: Publics) -> list[list[Any]]:
-    """Each group by itself; how many units it has is forgotten."""
+    """Each group by itself, and a noisy number of its units if that is wanted; how many it has is forgotten."""
     groups = engine.groups(selected.term, secrets.token_bytes(16), publics)
-    coins = kept([units for _, units in groups], selected.keep)
-    return [[value_to_json(value) for value in group] for (group, _), coin in zip(groups, coins, strict=True) if coin]
+    units = [number for _, number in groups]
+    if isinstance(selected.keep, Count):
+        noisy = zip(groups, counted(units, selected.keep), strict=True)
+        return [[*map(value_to_json, group), number] for (group, _), number in noisy if number is not None]
+    coins = zip(groups, kept(units, selected.keep), strict=True)
+    return [[value_to_json(value) for value in group] for (group, _), coin in coins if coin]
 
 
 def _chosen(chosen: Chosen, engine: Engine, publics: Publics) -> list[list[int]]:
@@ -133,8 +142,14 @@ def _placed(placed: Placed, engine: Engine, publics: Publics) -> list[list[int]]
     return [chosen(placed, group, lambda at=at: every()[at], exponential) for at, group in groups]  # type: ignore[misc]
 
 
+def _picked(made: Picked, engine: Engine, publics: Publics) -> list[list[int]]:
+    """The numbers of the candidates for each group; how many rows each has is forgotten."""
+    counts = engine.run(made.term, secrets.token_bytes(16), publics).reshape(-1, made.candidates).tolist()
+    return [picked(group, made.picks, made.way, made.exponent) for group in counts]
+
+
 def _read(one: Wanted, rows: list[list[Any]]) -> Rows:
     if not isinstance(one, Selected):
         return [tuple(row) for row in rows]
-    types = [type for _, type in one.term.columns]
+    types = [type for _, type in one.term.columns] + [INT] * isinstance(one.keep, Count)
     return [tuple(map(value_from_json, row, types)) for row in rows]

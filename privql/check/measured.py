@@ -9,13 +9,13 @@ from fractions import Fraction
 from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
-from privql.check.operations import apply, cast, not_yet
+from privql.check.operations import not_yet
 from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
-from privql.check.typed import Place, Typed, const
+from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
-from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Scalar, Value, ValueType, decimal
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -44,8 +44,6 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         counted = None if star else unit if unit is not None else ex.typed(nodes[0], inner)
         return _count(node, counted, where, text, collector_place=place)
     argument = number(node, 0, inner, place)
-    if name == "avg" and collector.rolled_up:
-        return _mean(node, argument, place)
     result = FLOAT if name == "avg" else _sum_type(argument.type)
     grid = None if result == FLOAT else argument.domain.grid
     answer = argument.domain.with_null() if name == "avg" else Domain(None, None, None, False, grid)
@@ -86,22 +84,6 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
             argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
         _bounded(node, at, argument, why)
     return argument
-
-
-def _mean(node: ast.Call, argument: Typed, place: Place) -> Typed:
-    """Where groups are added up to coarser ones, so must be what a mean is made of: a sum and a count."""
-    if node.privacy is not None:
-        raise not_yet(
-            "a clause of AVG's own in CUBE, ROLLUP and GROUPING SETS",
-            node.privacy.span,
-            "clauses of SUM and COUNT can be",
-        )
-    total, count = (measured(replace(node, name=part), part.lower(), place) for part in ("SUM", "COUNT"))
-    mean = apply("div", [cast(total, FLOAT, node.span), cast(count, FLOAT, node.span)], node.span)
-    ends = [const(float(end), FLOAT, node.span) for end in (argument.domain.low or 0, argument.domain.high or 0)]
-    inside = apply("clamp", [mean, *ends], node.span)
-    some = apply("ge", [count, const(1, INT, node.span)], node.span)
-    return apply("case", [some, inside, const(None, NULL, node.span)], node.span)
 
 
 def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: str, collector_place: Place) -> Typed:

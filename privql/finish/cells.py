@@ -12,14 +12,14 @@ from fractions import Fraction
 from itertools import product
 
 from privql.check.relations import Aggregate, Block
-from privql.finish.recipe import Recipe
+from privql.finish.recipe import Level, Recipe
 from privql.finish.spread import divided, spreads
 from privql.finish.table import Table
 from privql.functions.scalar.declare import canonical
 from privql.functions.scalar.numbers import integer
 from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.sums import Balance, Powers
+from privql.kernel.sums import Balance, Key, Powers
 from privql.kernel.sums import cells as width
 from privql.kernel.two import weights
 
@@ -29,24 +29,33 @@ def finish_block(
     recipes: Sequence[Recipe],
     cells: Sequence[Sequence[int]],
     groups: Sequence[tuple[Value, ...]] | None = None,
+    levels: Sequence[Level] = (),
 ) -> Table:
     """`cells`: for each group, in key order, the integers that were released for it. `groups`: those that were found,
-    where not all were listed."""
+    where not all were listed. `levels`: of a block with several grouping sets, where the groups of each marginal that
+    was measured follow each other."""
     if groups is None:
         groups = list(product(*(key.members or () for key in block.keys)))
-    if len(cells) != len(groups) or len(recipes) != len(block.aggregates):
+    expected = sum(level.groups(block) for level in levels) if levels else len(groups)
+    if len(cells) != expected or len(recipes) != len(block.aggregates):
         raise ValueError("the cells are not those of this block")
-    columns = [(key.id, key.type) for key in block.keys]
-    columns += [(aggregate.id, recipe.type) for aggregate, recipe in zip(block.aggregates, recipes, strict=True)]
-    if not groups:
-        return Table(tuple(columns), ())
+    if not groups and not block.sets:
+        return Table(block.columns, ())
+    released = _columns(cells)
+    masks: Sequence[tuple[Value, ...]] = [()] * len(groups)
+    if block.sets:
+        from privql.finish.rolled import Rolled  # brings numpy along
+
+        rolled = Rolled(block, groups, released, levels)
+        made = [_answers(one, *rolled.cells(recipe)) for one, recipe in zip(block.aggregates, recipes, strict=True)]
+        groups, masks = rolled.keys, rolled.masks
+    else:
+        made = [_answers(*each, released) for each in zip(block.aggregates, recipes, strict=True)]
     types = [key.type for key in block.keys]
     keys = (tuple(map(canonical, group, types)) for group in groups)
-    released = _columns(cells)
-    made = [_answers(*each, released) for each in zip(block.aggregates, recipes, strict=True)]
     answers = zip(*made, strict=True) if made else [()] * len(groups)
-    rows = (key + answer for key, answer in zip(keys, answers, strict=True))
-    return Table(tuple(columns), tuple(rows))
+    rows = (key + answer + mask for key, answer, mask in zip(keys, answers, masks, strict=True))
+    return Table(block.columns, tuple(rows))
 
 
 def _columns(cells: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
@@ -68,6 +77,8 @@ def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -
             return spreads(one, recipe.contribution, columns[recipe.cell : recipe.cell + width(recipe.contribution)])
         case Steps():
             return [_value(cell, one, recipe.contribution, recipe.type) for cell in first]
+        case Key(members=members):
+            return [canonical(members[cell], recipe.type) for cell in first]
         case Total(steps=steps):
             return [_sum(cell, steps.grid, recipe.type) for cell in first]
         case _:

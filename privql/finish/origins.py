@@ -82,6 +82,7 @@ def thread(query: CheckedQuery, ids: Sequence[str]) -> CheckedQuery:
 class _Way:
     def __init__(self, query: CheckedQuery) -> None:
         self.keys = [len(block.keys) for block in query.blocks]
+        self.rolled = {block.index for block in query.blocks if block.sets}  # whose rows are made of each other's cells
         self.shared = dict(query.shared)
         self.subqueries = dict(query.subqueries)
         self.known: dict[tuple[str, str], Origins] = {}  # of what is computed once, and may be read often
@@ -91,7 +92,11 @@ class _Way:
             case Measured(block=block, columns=columns):
                 place = _place(columns, id)
                 keys = self.keys[block]
-                return () if place is None or place < keys else (Origin(block, place - keys, None if keys else 0),)
+                return (
+                    ()
+                    if place is None or place < keys or block in self.rolled
+                    else (Origin(block, place - keys, None if keys else 0),)
+                )
             case ReleasedScan(release=release, columns=scanned):
                 return tuple(Earlier(release, column) for known, column, _ in scanned if known == id)
             case Compute(input=below, columns=columns):

@@ -50,7 +50,12 @@ class Picked(Proved):
 
     @property
     def exponent(self) -> Fraction:
-        return self.cost.epsilon / (self.moved * (1 if self.way == "HISTOGRAM" else self.picks))
+        return self.cost.epsilon / (self.moved * rounds(self.way, self.picks))
+
+
+def rounds(way: Way, picks: int) -> int:
+    """How often all counts are looked at."""
+    return 1 if way == "HISTOGRAM" else picks
 
 
 def moved(input: Stable, keys: tuple[Key | Listed, ...], candidates: Key, way: Way) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from privql.diagnostics import Source
 from privql.kernel.ranks import Draw, Placed
+from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Powers
 from privql.plan.automatic import Search
-from privql.plan.program import Measurement, Plan
+from privql.plan.picks import WAYS
+from privql.plan.program import BlockPlan, Measurement, Plan
 from privql.plan.ranks import ranked
 from privql.plan.selection import Selection
 
@@ -28,15 +31,28 @@ def measurements_json(plan: Plan, source: Source | None) -> list[dict[str, Any]]
         out += [_selection(block.selection, source)] if block.selection is not None else []
         levels = block.levels or (None,) * len(block.searches)
         out += [_search(one, level, source) for one, level in zip(block.searches, levels, strict=True)]
-        out += [(_placed if ranked(one.aggregate) else _measurement)(one, source) for one in block.measurements]
+        for at, one in enumerate(block.measurements):
+            out += _marginals(block, at, source) if one.split else [_how(one)(one, source)]
     return out
 
 
+def _marginals(block: BlockPlan, at: int, source: Source | None) -> list[dict[str, Any]]:
+    """Of an aggregate in several grouping sets: `by` which keys each measurement is grouped."""
+    parts = block.parts(at)
+    return [_measurement(part, source) | {"by": [key.name for key in keys]} for keys, part in parts]
+
+
 def _selection(one: Selection, source: Source | None) -> dict[str, Any]:
-    """The numbers of units of all groups are moved by `l1` together; `even`: so many make it even that one is kept."""
+    """The numbers of units of all groups are moved by `l1` together; `even`: so many make it even that one is kept.
+    `also`: counts that are these numbers, released with noise of `scale` and of at most `reach`."""
     out: dict[str, Any] = {"text": one.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.span.start)
+    law = one.selected.keep if one.selected is not None else None
+    if one.counts:
+        out["also"] = [count.text for count in one.counts]
+        out["scale"] = str(one.moved / one.epsilon.constant) if law is not None else f"{one.moved}/({one.epsilon})"
+        out["reach"] = law.reach if isinstance(law, Count) else None
     return out | {
         "block": one.block,
         "unit": one.unit.name,
@@ -44,8 +60,8 @@ def _selection(one: Selection, source: Source | None) -> dict[str, Any]:
         "l1": str(one.moved),
         "l2_squared": str(one.moved),
         "mechanism": "truncated_geometric",
-        "release": "groups",
-        "even": one.selected.keep.even if one.selected is not None else None,
+        "release": "groups_and_counts" if one.counts else "groups",
+        "even": law.even if law is not None else None,
         "grid": "1",
         "epsilon": str(one.epsilon),
         "delta": str(one.delta),
@@ -68,6 +84,36 @@ def _search(one: Search, level: int | None, source: Source | None) -> dict[str, 
         "release": "bounds",
         "found": [str(end) for end in found] if found is not None else None,
         "scale": str(one.chosen.scale) if one.chosen is not None else f"1/({one.epsilon})",
+        "grid": "1",
+        "epsilon": str(one.epsilon),
+        "delta": "0",
+    }
+
+
+def _how(one: Measurement) -> Callable[[Measurement, Source | None], dict[str, Any]]:
+    if one.aggregate.choice is not None:
+        return _picked
+    return _placed if ranked(one.aggregate) else _measurement
+
+
+def _picked(one: Measurement, source: Source | None) -> dict[str, Any]:
+    """So many are chosen for each group, by counts of the `candidates`. `l1`: how far a unit moves the counts that tell
+    two of them apart - of a histogram, all counts - in all groups together; `scale`: of the coins, or of the noise."""
+    out: dict[str, Any] = {"text": one.aggregate.text}
+    if source is not None:
+        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    made, choice = one.picked, one.aggregate.choice
+    assert choice is not None and choice.way is not None
+    return out | {
+        "block": one.block,
+        "unit": one.unit.name,
+        "rows_per_unit": str(one.rows),
+        "candidates": len(choice.candidates),
+        "chosen": choice.count,
+        "l1": str(made.moved) if made is not None else None,
+        "mechanism": WAYS[choice.way].replace(" ", "_"),
+        "release": "values_by_frequency",
+        "scale": str(1 / made.exponent) if made is not None else None,
         "grid": "1",
         "epsilon": str(one.epsilon),
         "delta": "0",

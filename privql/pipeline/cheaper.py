@@ -8,7 +8,7 @@ than the query does - fewer rows of a unit, a narrower range - and say so: the a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -23,7 +23,8 @@ from privql.pipeline.check import check_statement
 from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import features_of
 from privql.pipeline.whether import only_whether
-from privql.plan.program import Measurement, Plan
+from privql.plan.picks import short
+from privql.plan.program import BlockPlan, Measurement, Plan
 from privql.plan.ranks import off
 from privql.syntax import ast, unparse
 from privql.syntax.unparse_queries import privacy
@@ -86,16 +87,53 @@ def _asked(statement: ast.Statement | None) -> ast.Query | None:
 
 
 def gained(before: Plan, after: Plan) -> Fraction | None:
-    """By how much it is cheaper, if that is worth saying and nothing is dearer."""
-    numbers = [[len(one.also) for one in plan.measurements] for plan in (before, after)]
-    if numbers[0] != numbers[1] or not before.measurements or not after.epsilon.known:
+    """By how much it is cheaper, if that is worth saying and nothing is dearer. No δ is worth it where the numbers are
+    as good, of which some may have come from the search for the groups."""
+    pairs = _pairs(before, after)
+    if not pairs or not after.epsilon.known:
         return None
     spent, spends = before.epsilon.constant, after.epsilon.constant
     if spends > spent or after.delta > before.delta:
         return None
-    ratios = [_noise(one) / _noise(other) for one, other in zip(before.measurements, after.measurements, strict=True)]
+    ratios = [_ratio(*pair) for pair in pairs]
     gain = max(ratios) * spent / spends
+    if before.delta and not after.delta:
+        gain = max(gain, _WORTH)
     return gain if min(ratios) >= Fraction(99, 100) and gain >= _WORTH else None  # WITHIN rounds ε
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """An aggregate of a block: where it comes from a measurement, `source` is that."""
+
+    plan: BlockPlan
+    at: int
+
+    @property
+    def source(self) -> Measurement | None:
+        at = self.plan.sources[self.at]
+        return self.plan.measurements[at] if at is not None else None
+
+    @property
+    def width(self) -> Fraction | None:
+        return self.plan.halfwidth(self.at, _SURE)
+
+
+def _pairs(before: Plan, after: Plan) -> list[tuple[_Number, _Number]]:
+    """The same numbers; none, where they are shared in another way, and not because a search gives some of them."""
+    shared = [[len(one.also) for one in plan.measurements] for plan in (before, after)]
+    if shared[0] != shared[1] and not any(one.counts for one in before.selections):
+        return []
+    made = [[_Number(one, at) for one in plan.blocks for at in range(len(one.sources))] for plan in (before, after)]
+    return list(zip(*made, strict=True)) if len(made[0]) == len(made[1]) else []
+
+
+def _ratio(one: _Number, other: _Number) -> Fraction:
+    """How much more noise one has than the other: of its cells, if both have such."""
+    if one.source is not None and other.source is not None:
+        return _noise(one.source) / _noise(other.source)
+    assert one.width is not None and other.width is not None  # counts
+    return (one.width + 1) / (other.width + 1)
 
 
 def _noise(one: Measurement) -> Fraction:
@@ -110,21 +148,22 @@ def _price(before: Plan, after: Plan) -> str:
         said.append(f"ε = {after.epsilon.text} instead of {before.epsilon.text}")
     if after.delta < before.delta:
         said.append(f"δ = {amount_text(after.delta)} instead of {amount_text(before.delta)}" if after.delta else "no δ")
-    pairs = zip(before.measurements, after.measurements, strict=True)
-    one, other = max(pairs, key=lambda pair: _noise(pair[0]) / _noise(pair[1]))
-    if _noise(one) / _noise(other) >= _WORTH and _error(one) != _error(other):
-        said.append(f"{one.aggregate.text} ± {_error(other)} instead of {_error(one)}")
+    one, other = max(_pairs(before, after), key=lambda pair: _ratio(*pair))
+    if _ratio(one, other) >= _WORTH and _error(one) != _error(other):
+        said.append(f"{one.plan.block.aggregates[one.at].text} ± {_error(other)} instead of {_error(one)}")
     return ", ".join(said)
 
 
-def _error(one: Measurement) -> str:
-    width = one.halfwidth(_SURE)
-    if width is not None:
-        return rough(width)
-    if one.placed is not None:
-        return f"{rough(off(one.placed.draw, one.placed.term.steps))} ranks"
-    among = one.among_many(_SURE)
-    return f"{rough(among)}/n" if among is not None else f"by noise of scale {rough(_noise(one))}"
+def _error(one: _Number) -> str:
+    width, source = one.width, one.source
+    if width is not None or source is None:
+        return rough(width) if width is not None else "by noise"
+    if source.placed is not None:
+        return f"{rough(off(source.placed.draw, source.placed.term.steps))} ranks"
+    if source.picked is not None and source.aggregate.choice is not None:
+        return f"{rough(short(source.aggregate.choice, source.picked.exponent, _SURE))} rows"
+    among = source.among_many(_SURE)
+    return f"{rough(among)}/n" if among is not None else f"by noise of scale {rough(_noise(source))}"
 
 
 # ---------------------------------------------------------------- the rewrites

@@ -11,14 +11,17 @@ from privql.check.relations import Aggregate
 from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
+from privql.kernel.picks import rounds
 from privql.kernel.scalars import Field, Value, ValueType, fields
 from privql.kernel.sums import Balance, cells
 from privql.kernel.tails import halfwidth
 from privql.pipeline.cheaper import cheaper
+from privql.pipeline.levels import levels
 from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search
+from privql.plan.picks import WAYS, short
 from privql.plan.program import BlockPlan, Measurement
 from privql.plan.ranks import off, ranked
 from privql.plan.selection import Selection
@@ -69,10 +72,12 @@ def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:
     told: set[str] = set()
     searches = {search.at: search for search in plan.searches}
     for at, one in enumerate(plan.measurements):
-        told_of = _placed if ranked(one.aggregate) else _measurement
+        told_of = _picked if one.aggregate.choice else _placed if ranked(one.aggregate) else _measurement
         lines = told_of(one, total, check, told) if at not in searches else _searched(one, searches[at], total)
         for line in lines:
             out += line
+        for said in levels(plan, at) if plan.marginals else ():
+            out += folded(said, 4)
     return out
 
 
@@ -116,6 +121,26 @@ def _placed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
     yield folded(f"{price} {among}, {'each' if len(draws) > 1 else 'at most'} {ranks} ranks off at 95%", 4)
 
 
+def _picked(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
+    """Values that are chosen by how frequent they are."""
+    choice = one.aggregate.choice
+    assert choice is not None
+    assert choice.way is not None
+    times = rounds(choice.way, choice.count)
+    moved = one.sensitivity.l1 // times
+    of = f"of {len(choice.candidates)} values"
+    what = f"one {of} is chosen" if choice.count == 1 else f"{choice.count} {of} are chosen, most frequent first"
+    yield folded(f"{one.aggregate.text}: {what}, Δ = {moved} {'row' if moved == 1 else 'rows'}", 2)
+    for said in _argument(one.aggregate, check, told):
+        yield folded(said, 4)
+    error = "± depends on the parameters"
+    if one.picked is not None:
+        behind = short(choice, one.picked.exponent, _SURE)
+        error = f"at most {rough(behind)} rows behind any that is not chosen at 95%"
+    how = WAYS[choice.way] + (f", {times} times" if times > 1 else "")
+    yield folded(f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: {how}, {error}", 4)
+
+
 def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
     grid, moved = one.grid, one.sensitivity
     most, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
@@ -131,9 +156,8 @@ def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: s
         for line in _argument(argument, check, told):
             yield folded(line, 4)
     scale = f"scale {rough(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
-    yield folded(
-        f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise, {scale}, {_error(one)}", 4
-    )
+    error = "" if one.split else f", {scale}, {_error(one)}"
+    yield folded(f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise{error}", 4)
     for other in one.also:
         width = one.halfwidth(_SURE, other)
         error = f": ± {rough(width)} at 95%" if width is not None else ""
@@ -209,7 +233,12 @@ def _selection(one: Selection, total: Amount) -> list[str]:
         keep = one.selected.keep
         line += f", a group of {keep.even} is kept half of the time, one of {keep.certain} always"
     text = f"{one.text}: those that enough units are in, each unit in {groups}"
-    return [*folded(text, 2), *folded(line, 4)]
+    out = [*folded(text, 2), *folded(line, 4)]
+    for count in one.counts:
+        width = one.halfwidth(_SURE)
+        error = f": ± {rough(width)} at 95% of a large group" if width is not None else ""
+        out += folded(f"{count.text} comes from this search{error}", 4)
+    return out
 
 
 def _members(members: tuple[Value, ...], type: ValueType) -> str:

@@ -131,13 +131,10 @@ class StatementCheck:
         if self.query is None:
             return ()
         out, blocks = [], self.plan.blocks if self.plan is not None else ()
-        sources = [plan.sources for plan in blocks]
         for attribute, origin in zip(self.query.columns, trace(self.query), strict=True):
             width = None
             if origin is not None and blocks:
-                plan = blocks[origin.block]
-                measured = plan.measurements[sources[origin.block][origin.aggregate]]
-                width = measured.halfwidth(_SURE, plan.block.aggregates[origin.aggregate])
+                width = blocks[origin.block].halfwidth(origin.aggregate, _SURE)
             out.append(OutputColumn(attribute, width))
         return tuple(out)
 

@@ -16,20 +16,19 @@ from typing import Any, Literal
 from privql.check.relations import Attribute, Block, CheckedQuery, Label, Measured, Rel, Shared
 from privql.domains import Domain
 from privql.finish.cells import finish_block
-from privql.finish.recipe import Recipe
+from privql.finish.recipe import Level, Recipe
 from privql.finish.table import Table
 from privql.frozen import inside
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured as Sums
-from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Apply, Field, ValueType, fields
-from privql.kernel.selection import Selected
+from privql.kernel.selection import Count, Selected
 from privql.kernel.sums import cells
-from privql.plan.program import BlockPlan
+from privql.plan.program import BlockPlan, Made
 from privql.plan.ranks import cell
 
 Rows = list[tuple[Any, ...]]
-Release = Callable[[int, Sequence[Sums | Selected | Chosen | Placed], Mapping[str, Table]], list[Rows]]
+Release = Callable[[int, Sequence[Made | Selected | Chosen], Mapping[str, Table]], list[Rows]]
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
 _GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
@@ -43,6 +42,8 @@ class Answered:
     recipes: tuple[Recipe, ...]
     cells: Rows
     table: Table
+    groups: Rows
+    levels: tuple[Level, ...] = ()
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Program:
     release: Release
     computed: Computed
     found: dict[int, Rows] = field(default_factory=dict)  # the groups of blocks that had to look for them
+    numbers: dict[int, Rows] = field(default_factory=dict)  # and of how many units each is, where that was said
     bounded: dict[int, BlockPlan] = field(default_factory=dict)  # blocks that had to look for anything, and have
     answers: dict[int, Answered] = field(default_factory=dict)
 
@@ -72,7 +74,7 @@ class Program:
                 if self._looks(one):
                     self._learn(one, rows)
                 else:
-                    self._answer(self.bounded.get(one.block.index, one), rows[0] if rows else [])
+                    self._answer(self.bounded.get(one.block.index, one), [row for each in rows for row in each])
         return [self.answers[one.block.index] for one in self.plans]
 
     def _ready(self, plan: BlockPlan) -> bool:
@@ -91,18 +93,20 @@ class Program:
         """Whether groups or bounds are still to be found."""
         return bool(plan.looked_for) and plan.block.index not in self.bounded
 
-    def _wanted(self, plan: BlockPlan) -> Sequence[Sums | Selected | Chosen | Placed]:
+    def _wanted(self, plan: BlockPlan) -> Sequence[Made | Selected | Chosen]:
         """What to measure next; nothing, where no group was found."""
         if self._looks(plan):
             return plan.looked_for
-        bounded = self.bounded.get(plan.block.index, plan)
-        measured = bounded.measured_over(self._found(plan))
-        return () if measured is None else (measured,)
+        return self.bounded.get(plan.block.index, plan).all_over(self._found(plan))
 
     def _learn(self, plan: BlockPlan, noisy: Sequence[Rows]) -> None:
         """In the order of `looked_for`: the groups, if any were, and the level of each aggregate's bounds."""
         if plan.selection is not None:
             self.found[plan.block.index], *noisy = noisy
+            if plan.selection.counts:
+                rows = self.found[plan.block.index]
+                self.found[plan.block.index] = [row[:-1] for row in rows]
+                self.numbers[plan.block.index] = [row[-1:] for row in rows]
         self.bounded[plan.block.index] = plan.within([level for ((level,),) in noisy])
 
     def _publics(self, plan: BlockPlan) -> dict[str, Table]:
@@ -116,22 +120,47 @@ class Program:
     def _answer(self, plan: BlockPlan, rows: Rows) -> None:
         recipes = recipes_of(plan)
         groups = plan.groups(self._found(plan))
-        rows = rows if recipes else [()] * len(groups)
-        self.answers[plan.block.index] = Answered(plan, recipes, rows, finish_block(plan.block, recipes, rows, groups))
+        rows = rows if plan.measurements else [()] * len(groups)
+        if plan.numbers is not None:
+            rows = [row + number for row, number in zip(rows, self.numbers[plan.numbers.block], strict=True)]
+        levels = levels_of(plan)
+        table = finish_block(plan.block, recipes, rows, groups, levels)
+        self.answers[plan.block.index] = Answered(plan, recipes, rows, table, groups, levels)
 
 
 def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
     """How each aggregate is made of the block's noisy cells."""
     out, starts = [], [0, *accumulate(cells(one.contribution) for one in plan.measurements)]
     for aggregate, source in zip(plan.block.aggregates, plan.sources, strict=True):
+        if source is None:
+            assert plan.numbers is not None and plan.numbers.selected is not None
+            law = plan.numbers.selected.keep
+            assert isinstance(law, Count)
+            out.append(Recipe(law, starts[-1], law.scale, aggregate.type, "count"))
+            continue
         one = plan.measurements[source]
         assert one.scale is not None
+        if one.picked is not None:  # the first of its candidates, the second, …
+            out.append(Recipe(one.picked.term.keys[-1], len(out), one.scale, aggregate.type))
+            continue
         if one.placed is not None:
             at = cell(aggregate, one.placed)
             out.append(Recipe(one.placed.term.steps, at, one.scale, aggregate.type))
             continue
         gives = _GIVES.get(aggregate.function, "mean")
         out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives))
+    return tuple(out)
+
+
+def levels_of(plan: BlockPlan) -> tuple[Level, ...]:
+    """Of what marginals its cells are, where it has several grouping sets and all of its groups are listed."""
+    out: list[Level] = []
+    if not plan.marginals or plan.lowered.unlisted:
+        return ()
+    for marginal, measured in zip(plan.marginals, (plan.measured, *plan.beside), strict=True):
+        assert isinstance(measured, Sums)
+        scales = (part.scale for part in measured.parts for _ in range(cells(part.contribution)))
+        out.append(Level(marginal.keys, tuple(scales)))
     return tuple(out)
 
 
@@ -165,5 +194,4 @@ def derived(query: CheckedQuery, rel: Rel, columns: Sequence[tuple[str, ValueTyp
 
 def unanswered(block: Block) -> Table:
     """A block's columns without a row: nobody reads them yet."""
-    keys = ((key.id, key.type) for key in block.keys)
-    return Table((*keys, *((aggregate.id, aggregate.type) for aggregate in block.aggregates)), ())
+    return Table(block.columns, ())

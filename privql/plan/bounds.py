@@ -31,7 +31,7 @@ DEGREES: dict[str, tuple[int, ...]] = {
 
 
 def contribution(aggregate: Aggregate) -> Contribution:
-    if aggregate.argument is None:
+    if aggregate.argument is None or aggregate.choice is not None:
         return Tally(aggregate.where)
     if aggregate.function in DEGREES:
         degrees = DEGREES[aggregate.function]

@@ -66,7 +66,8 @@ def most_alike(rel: Rel, columns: frozenset[str], query: CheckedQuery, env: Env)
             return max(len(rows), 1)
         case Measured(block=block):
             others = [key.members for key in query.blocks[block].keys if key.id not in columns]
-            return None if None in others else prod(len(members) for members in others if members is not None)
+            sets = max(len(query.blocks[block].sets), 1)  # in each anew
+            return None if None in others else sets * prod(len(members) for members in others if members is not None)
         case Grouped(input=input, keys=keys, sets=sets):
             if len(sets) == 1 and all(keys[at][0] in columns for at in sets[0]):
                 return 1

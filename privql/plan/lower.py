@@ -56,6 +56,8 @@ def lower(
         needed |= fields(key.value)
     for contribution in contributions:
         needed |= _reads(contribution)
+    chosen = [one.argument for one in block.aggregates if one.choice is not None and one.argument is not None]
+    needed = needed.union(*map(fields, chosen))
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
     if len(made.rows) > FEW or made.meetings.met > 1:
@@ -70,7 +72,8 @@ def lower(
         bounds = replace(bounds, groups=None, how="none")
     if bounds.how != "none":
         open_ = [one.privacy is not None and one.privacy.bounds_auto for one in block.aggregates]
-        apart = isinstance(block.rel, Once) or len(groups) < len(keys)  # a unit has no total of several bins
+        # a unit has no total of several bins, nor of several candidates
+        apart = isinstance(block.rel, Once) or len(groups) < len(keys) or bool(chosen)
         totals = None if apart else of_units(stable, bounds, contributions, open_)
         if totals is not None:
             stable, contributions = totals

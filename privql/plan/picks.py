@@ -1,55 +1,102 @@
-"""How candidates are chosen by their counts, and what the kernel proves of it."""
+"""How candidates are chosen by their counts, how far behind one that is chosen may be, and what the kernel proves."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from privql.check.relations import Aggregate
+from privql.check.relations import Aggregate, Block, Choice
 from privql.diagnostics import refuse
 from privql.kernel import picks
+from privql.kernel.measure import Sensitivity
 from privql.kernel.picks import Picked, Way
-from privql.kernel.sums import Key, Listed
+from privql.kernel.sums import Key
 from privql.plan.lower import Lowered
+from privql.plan.spend import Wanted
 
 _MOST = 10**6  # counts
-_MISS = Fraction(1, 20)
+
+WAYS: Mapping[Way, str] = {
+    "FLIP": "permute and flip",
+    "NOISY_MAX": "noisy max",
+    "EXPONENTIAL": "exponential mechanism",
+    "HISTOGRAM": "noisy histogram",
+}
 
 
-def picked(aggregate: Aggregate) -> bool:
-    return aggregate.choice is not None
+def measured_of(block: Block) -> tuple[tuple[Aggregate, ...], tuple[Aggregate, ...]]:
+    """Those with a measurement of their own, and those that come out with it: what is drawn together is one."""
+    first = 1 if any(one.choice is not None or one.together for one in block.aggregates) else len(block.aggregates)
+    return block.aggregates[:first], block.aggregates[first:]
 
 
-def chosen(aggregate: Aggregate, lowered: Lowered, keys: Sequence[Key | Listed], epsilon: Fraction) -> Picked:
-    """The same mechanism and the same price, whatever groups were found."""
-    choice, value = aggregate.choice, aggregate.argument
-    assert choice is not None and value is not None
+def choosing(one: Wanted, lowered: Lowered, also: tuple[Aggregate, ...]) -> Wanted:
+    """With the way that is taken, and what that moves."""
+    choice, value = one.aggregate.choice, one.aggregate.argument
+    if choice is None or value is None:
+        draws = len(also) + 1  # each by as much noise as there are halvings
+        return replace(one, also=also, load=Fraction(draws * draws.bit_length() ** 2)) if also else one
     candidates = Key(value, choice.candidates)
-    counts = prod(len(key.members) for key in (*keys, candidates))
-    if counts > _MOST:
-        raise refuse(
-            "PQL0404",
-            f"{counts} counts are more than {_MOST}",
-            aggregate.span,
-            why=f"each of {counts // len(choice.candidates)} groups has {len(choice.candidates)} values to choose among",
-            help="choose among fewer, or group more coarsely",
-        )
     way = choice.way or best(lowered, candidates, choice.count)
-    return picks.most_frequent(lowered.stable, tuple(keys), candidates, aggregate.where, choice.count, way, epsilon)
+    l1 = picks.moved(lowered.stable, lowered.keys, candidates, way) * picks.rounds(way, choice.count)
+    aggregate = replace(one.aggregate, choice=replace(choice, way=way))
+    return replace(one, aggregate=aggregate, also=also, sensitivity=Sensitivity(l1, l1**2))
 
 
 def best(lowered: Lowered, candidates: Key, count: int) -> Way:
     """One after the other, as long as that needs no more noise than to blur all counts at once: then it is the less
     noisy, since the noise of a coin is one-sided."""
-    far, all_ = (picks.moved(lowered.stable, lowered.keys, candidates, way) for way in ("FLIP", "HISTOGRAM"))
-    return "FLIP" if count * far <= all_ else "HISTOGRAM"
+    far, whole = (picks.moved(lowered.stable, lowered.keys, candidates, way) for way in ("FLIP", "HISTOGRAM"))
+    return "FLIP" if count * far <= whole else "HISTOGRAM"
 
 
-def short(made: Picked) -> float:
-    """So many rows fewer than one that is left has any that is chosen at most, but once in twenty times: by coins each of
-    which falls heads so far behind with probability e^-exponent·rows, or by noises, two of which may add up."""
-    draws = made.candidates * (1 if made.way == "HISTOGRAM" else made.picks)
-    times = 1 if made.way in ("FLIP", "EXPONENTIAL") else 2
-    return times * (math.log(draws) - math.log(_MISS)) / float(made.exponent)
+def chosen(aggregate: Aggregate, lowered: Lowered, epsilon: Fraction) -> Picked:
+    choice, value = aggregate.choice, aggregate.argument
+    assert choice is not None and choice.way is not None and value is not None
+    candidates = Key(value, choice.candidates)
+    counts = prod(len(key.members) for key in (*lowered.keys, candidates))
+    if counts > _MOST:
+        raise refuse(
+            "PQL0404",
+            f"{counts} counts are more than {_MOST}",
+            aggregate.span,
+            why=f"{len(choice.candidates)} values are counted in each of {counts // len(choice.candidates)} groups",
+            help="choose among fewer, or group more coarsely",
+        )
+    return picks.most_frequent(
+        lowered.stable, lowered.keys, candidates, aggregate.where, choice.count, choice.way, epsilon
+    )
+
+
+# ---------------------------------------------------------------- how far behind
+
+
+def short(choice: Choice, exponent: Fraction, confidence: Fraction) -> Fraction:
+    """At most so many rows fewer than any that is left has one that is chosen."""
+    return Fraction(_far(choice, confidence)) / exponent
+
+
+def exponent_within(choice: Choice, rows: int, confidence: Fraction) -> Fraction:
+    """One that keeps what is chosen within so many rows, in four digits, rounded up: it is not, if `rows` + 1 behind."""
+    least = _far(choice, confidence) / (rows + 1) * (1 + 1e-12)
+    digits = 3 - math.floor(math.log10(least))
+    return Fraction(math.ceil(least * 10**digits), 10**digits)
+
+
+def _far(choice: Choice, confidence: Fraction) -> float:
+    """As a multiple of 1 / exponent. A candidate that is g behind is chosen with probability e^-exponent·g at most, by
+    its coin half of that; of noises, some two must differ by g, and one of them is g/2 or more with twice that."""
+    every, others = len(choice.candidates), len(choice.candidates) - 1
+    match choice.way:
+        case "FLIP":
+            times, draws = 1, Fraction(choice.count * others, 2)
+        case "EXPONENTIAL":
+            times, draws = 1, Fraction(choice.count * others)
+        case "NOISY_MAX":
+            times, draws = 2, Fraction(2 * choice.count * every)
+        case _:
+            times, draws = 2, Fraction(2 * every)
+    return times * (math.log(max(draws, 1)) - math.log(1 - confidence))

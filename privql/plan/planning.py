@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from privql.check.env import Env
-from privql.check.relations import Block, CheckedQuery
+from privql.check.relations import Aggregate, Block, CheckedQuery
 from privql.diagnostics import PrivQLError, Span, refuse
+from privql.kernel.features import Tally
 from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of
 from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
+from privql.plan.levels import Marginal, finest, marginals
 from privql.plan.lower import Lowered, lower
+from privql.plan.picks import choosing, measured_of
 from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, proved
 from privql.plan.reach import wanted
-from privql.plan.selection import Clauses, Selection, looks, most_of, selection_of, stated_deltas
+from privql.plan.selection import Clauses, Selection, counts_units, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
 from privql.plan.spend import Shares, Wanted, split
 from privql.syntax import ast
@@ -45,6 +48,21 @@ class _Draft:
     spent: list[Amount] = field(default_factory=list)  # on each that is wanted
     searches: list[Search] = field(default_factory=list)
     selection: Selection | None = None
+    finder: _Draft | None = None  # whose search for groups counts what is in them
+    counts: tuple[Aggregate, ...] = ()  # of this block, that are read off it
+    marginals: tuple[Marginal, ...] = ()  # where it has several grouping sets
+
+    def count(self, finder: _Draft) -> None:
+        """What the search for its groups says is not measured again."""
+        if not counts_units(self.block, self.lowered, finder.block):
+            return
+        pairs = list(zip(self.wanted, self.lowered.contributions, strict=True))
+        said = [of == Tally() and one.aggregate.privacy is None for one, of in pairs]
+        self.finder = finder
+        self.counts = tuple(one.aggregate for (one, _), here in zip(pairs, said, strict=True) if here)
+        left = [pair for pair, here in zip(pairs, said, strict=True) if not here]
+        self.wanted = [one for one, _ in left]
+        self.lowered = replace(self.lowered, contributions=tuple(of for _, of in left))
 
     def pay(self, amounts: Sequence[Amount]) -> None:
         """Bounds that nobody stated are looked for first, with a part of what their aggregate may spend."""
@@ -67,15 +85,20 @@ class _Draft:
 
         paid = zip(self.wanted, self.spent, strict=True)
         made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
-        measured = proved(self.block, self.lowered, made)
-        return BlockPlan(self.block, self.lowered, made, measured, self.selection, tuple(self.searches))
+        marginals = self.marginals or finest(self.block)
+        made = tuple(replace(one, split=len(marginals) > 1) for one in made)
+        measured, beside = proved(self.block, self.lowered, made, marginals)
+        numbers = self.finder.selection if self.finder is not None and self.counts else None
+        shape = self.block, self.lowered, made, measured, self.selection, tuple(self.searches)
+        return BlockPlan(*shape, numbers=numbers, marginals=marginals, beside=beside)
 
 
 def _draft(block: Block, limits: Limits, env: Env, query: CheckedQuery) -> _Draft:
-    contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in block.aggregates)
+    measured, also = measured_of(block)
+    contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in measured)
     lowered = lower(block, contributions, limits, env, query)
-    made = zip(block.aggregates, contributions, lowered.contributions, strict=True)
-    return _Draft(block, limits, lowered, [wanted(*one, block, lowered) for one in made])
+    made = zip(measured, contributions, lowered.contributions, strict=True)
+    return _Draft(block, limits, lowered, [choosing(wanted(*one, block, lowered), lowered, also) for one in made])
 
 
 def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draft]]:
@@ -91,8 +114,13 @@ def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draf
 def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
     if clause is None or clause.within is None:  # an error is promised for each number by itself
+        finders = {draft.block.index: draft for draft in drafts if looks(draft.block)}
         for draft in drafts:
+            first_of = draft.block.index if draft.block.groups_of is None else draft.block.groups_of
+            if first_of in finders:
+                draft.count(finders[first_of])
             draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted)
+            draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
     if (
         default is None
@@ -109,7 +137,8 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
         draft.pay([next(rest) for _ in draft.wanted])
     for draft in looking:
         delta = deltas[draft.block.index]
-        draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta)
+        counts = tuple(one for other in drafts if other.finder is draft for one in other.counts)
+        draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta, counts)
 
 
 def no_budget(unit: str, analyst: str, span: Span) -> PrivQLError:

@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
-from privql.check.relations import Aggregate, Block
+from privql.check.relations import Aggregate, Block, GroupingKey
 from privql.diagnostics import refuse
 from privql.frozen import frozen
 from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
+from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
-from privql.kernel.sums import Balance, Contribution, Powers
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
 from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Unit
 from privql.kernel.two import halfwidth_of_two, weights
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search
+from privql.plan.levels import Marginal
 from privql.plan.lower import Lowered
+from privql.plan.picks import chosen
 from privql.plan.ranks import placed, ranked
-from privql.plan.reach import wanted
+from privql.plan.reach import moved, wanted
 from privql.plan.related import PublicRows
 from privql.plan.selection import Selection
+
+Made = Measured | Placed | Picked
 
 
 @frozen
@@ -48,6 +54,8 @@ class Measurement:
     open: bool = False  # its bounds are still to be found: until then, the widest
     also: tuple[Aggregate, ...] = ()
     placed: Placed | None = None  # of a value that is drawn by its rank, once ε is known
+    picked: Picked | None = None  # of values that are chosen by how frequent they are
+    split: bool = False  # among several marginals: its error is that of what is made of them
 
     @property
     def scale(self) -> Fraction | None:
@@ -58,13 +66,13 @@ class Measurement:
         """The farthest that noise moves what is measured of n rows, n times: a mean or a variance by one cell's alone,
         where all values are at an end of their range. None where it depends on more than that."""
         linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
-        if self.scale is None or self.aggregate.function not in linear:
+        if self.scale is None or self.split or self.aggregate.function not in linear:
             return None
         return halfwidth(self.scale, confidence) * self.grid
 
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:
         """How far off the answer may be - of one that is read off it, too - where that does not depend on the data."""
-        if self.scale is None or self.open:
+        if self.scale is None or self.open or self.split or self.aggregate.choice is not None:
             return None
         match self.contribution, (of or self.aggregate).function:
             case Balance(steps=steps), "count" | "sum" as gives:
@@ -81,25 +89,40 @@ class BlockPlan:
     block: Block
     lowered: Lowered
     measurements: tuple[Measurement, ...]
-    measured: Measured | Placed | None  # None while a parameter of its price has no value, or where it looks for groups
+    measured: Made | None  # None while a parameter of its price has no value, or where it looks for groups
     selection: Selection | None = None  # where nobody listed all of its groups
     searches: tuple[Search, ...] = ()  # for bounds that nobody stated
     levels: tuple[int, ...] | None = None  # those that each of them found
+    numbers: Selection | None = (
+        None  # the search for groups, its own or another's, that some of its counts are read off
+    )
+
+    marginals: tuple[Marginal, ...] = ()  # where it has several grouping sets: what is measured of each aggregate
+    beside: tuple[Measured, ...] = ()  # all of them but the first
 
     @property
     def publics(self) -> tuple[PublicRows, ...]:
         return self.lowered.publics
 
     @property
-    def sources(self) -> tuple[int, ...]:
-        """For each aggregate of the block, the number of the measurement that it is read off."""
+    def sources(self) -> tuple[int | None, ...]:
+        """For each aggregate of the block, the number of the measurement that it is read off: None of the search for
+        its groups."""
         places = {one.id: at for at, made in enumerate(self.measurements) for one in (made.aggregate, *made.also)}
-        return tuple(places[aggregate.id] for aggregate in self.block.aggregates)
+        return tuple(places.get(aggregate.id) for aggregate in self.block.aggregates)
+
+    def halfwidth(self, at: int, confidence: Fraction) -> Fraction | None:
+        """How far off the aggregate of this number may be, where that does not depend on the data."""
+        source = self.sources[at]
+        if source is not None:
+            return self.measurements[source].halfwidth(confidence, self.block.aggregates[at])
+        assert self.numbers is not None
+        return self.numbers.halfwidth(confidence)
 
     @property
-    def measurable(self) -> tuple[Measured | Placed | Selected | Chosen, ...]:
+    def measurable(self) -> tuple[Made | Selected | Chosen, ...]:
         """What is measured of the block, the groups that are still to be found being any, the bounds the widest."""
-        return (*self.looked_for, *(() if self.measured is None else (self.measured,)))
+        return (*self.looked_for, *(() if self.measured is None else (self.measured,)), *self.beside)
 
     @property
     def looked_for(self) -> tuple[Selected | Chosen, ...]:
@@ -117,21 +140,40 @@ class BlockPlan:
                 made[search.at], contribution=made_of, sensitivity=one.sensitivity, grid=one.grid, open=False
             )
         lowered = replace(self.lowered, contributions=tuple(measured))
+        first, beside = proved(self.block, lowered, made, self.marginals)
         return replace(
             self,
             lowered=lowered,
             measurements=tuple(made),
-            measured=proved(self.block, lowered, made),
+            measured=first,
             levels=tuple(levels),
+            beside=beside,
         )
 
-    def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Measured | Placed | None:
+    def all_over(self, found: Sequence[tuple[Value, ...]] | None) -> tuple[Made, ...]:
+        """All that is measured over the groups that were found, one marginal after the other."""
+        first = self.measured_over(found)
+        return () if first is None else (first, *self.beside)
+
+    def parts(self, at: int) -> tuple[tuple[tuple[GroupingKey, ...], Measurement], ...]:
+        """What is measured of measurement number `at` in each marginal, by itself: nothing where there is but one."""
+        one, contribution = self.measurements[at], self.lowered.contributions[at]
+        out = []
+        for marginal in self.marginals if len(self.marginals) > 1 else ():
+            move = moved(self.lowered, [self.lowered.keys[key] for key in marginal.keys], contribution)
+            part = replace(one, epsilon=one.epsilon.times(marginal.share), sensitivity=move, split=False)
+            out.append((tuple(self.block.keys[key] for key in marginal.keys), part))
+        return tuple(out)
+
+    def measured_over(self, found: Sequence[tuple[Value, ...]] | None) -> Made | None:
         """The measurement over the groups that were found; None if there is none."""
         if found is None or self.measured is None:
             return self.measured
         if not found:
             return None
         keys = self.lowered.over(found).keys
+        if isinstance(self.measured, Picked):
+            return chosen(self.measurements[0].aggregate, self.lowered.over(found), self.measured.cost.epsilon)
         if isinstance(self.measured, Placed):
             term, epsilon = self.measured.term, self.measured.cost.epsilon
             return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.ranks, epsilon)
@@ -205,6 +247,8 @@ class Plan:
 
 def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
     """Where it is one of a value that is drawn, which and in what steps."""
+    if one.aggregate.choice is not None and one.epsilon.known:
+        return replace(one, picked=chosen(one.aggregate, lowered, one.epsilon.constant))
     if not ranked(one.aggregate) or not one.epsilon.known:
         return one
     drawn = placed((one.aggregate, *one.also), lowered, one.epsilon.constant)
@@ -212,24 +256,37 @@ def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
     return replace(one, contribution=within, grid=drawn.term.steps.grid, placed=drawn)
 
 
-def proved(block: Block, lowered: Lowered, measurements: Sequence[Measurement]) -> Measured | Placed | None:
-    """What the kernel makes of it, at the price that was planned; None while that has a parameter without a value, and
-    where nothing but groups is looked for."""
-    if not measurements:
-        return None
-    scales = [one.scale for one in measurements if one.scale is not None]
-    if len(scales) != len(measurements):
-        return None
-    measured: Measured | Placed | None = measurements[0].placed
-    if measured is None:
-        measured = measure.laplace(lowered.stable, lowered.keys, lowered.contributions, tuple(scales))
+def proved(
+    block: Block, lowered: Lowered, measurements: Sequence[Measurement], marginals: Sequence[Marginal]
+) -> tuple[Made | None, tuple[Measured, ...]]:
+    """What the kernel makes of it, at the price that was planned: of each marginal, where there are any. None while
+    that price has a parameter without a value, and where nothing but groups is looked for."""
+    if not measurements or any(one.scale is None for one in measurements):
+        return None, ()
+    first: Made | None = measurements[0].placed or measurements[0].picked
+    beside: tuple[Measured, ...] = ()
+    if first is None:
+        keys = [tuple(lowered.keys[at] for at in one.keys) for one in marginals] if not lowered.unlisted else []
+        shares = [one.share for one in marginals] or [Fraction(1)]
+        first, *others = map(partial(_measured, lowered, measurements), keys or [lowered.keys], shares)
+        beside = tuple(others)
     planned = sum((one.epsilon.constant for one in measurements), Fraction(0))
-    if measured.cost.epsilon != planned:
+    cost = sum((one.cost.epsilon for one in (first, *beside)), Fraction(0))
+    if cost != planned:
         raise refuse(
             "PQL0901",
             "the price and the proof disagree",
             block.span,
-            why=f"planned ε = {planned}, proved ε = {measured.cost.epsilon}",
+            why=f"planned ε = {planned}, proved ε = {cost}",
             help="report this query: it was not run",
         )
-    return measured
+    return first, beside
+
+
+def _measured(
+    lowered: Lowered, measurements: Sequence[Measurement], keys: tuple[Key | Listed, ...], share: Fraction
+) -> Measured:
+    """With this share of each aggregate's ε."""
+    made = zip(measurements, lowered.contributions, strict=True)
+    scales = tuple(moved(lowered, keys, one).l1 / (each.epsilon.constant * share) for each, one in made)
+    return measure.laplace(lowered.stable, keys, lowered.contributions, scales)

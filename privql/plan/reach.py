@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
@@ -9,7 +10,8 @@ from privql.check.relations import Aggregate, Block
 from privql.diagnostics import refuse
 from privql.kernel import measure
 from privql.kernel.features import Tally, Total
-from privql.kernel.sums import Balance, Contribution, Powers
+from privql.kernel.measure import Sensitivity
+from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
 from privql.plan.lower import Lowered
 from privql.plan.spend import Wanted
 from privql.policy.findings import listing
@@ -27,8 +29,14 @@ def wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, blo
             why="sensitivity: one row's reach x rows per unit = ∞",
             help=f"end the query with `AT MOST {groups}10 ROWS PER UNIT`, or ask the owner to declare it",
         )
-    moved = measure.sensitivity(block.unit, rows, lowered.grouped, measured)
-    return Wanted(aggregate, made, moved, _grid(made))
+    return Wanted(aggregate, made, moved(lowered, lowered.keys, measured), _grid(made))
+
+
+def moved(lowered: Lowered, keys: Sequence[Key | Listed], contribution: Contribution) -> Sensitivity:
+    """By one unit, in the groups of these keys."""
+    assert lowered.stable.rows is not None
+    grouped = prod(len(key.members) for key in keys) > 1 or any(isinstance(key, Listed) for key in keys)
+    return measure.sensitivity(lowered.stable.unit, lowered.stable.rows, grouped, contribution)
 
 
 def _grid(made: Contribution) -> Fraction:

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from privql.check.env import Env
-from privql.check.relations import Block, CheckedQuery, GroupingKey
+from privql.check.relations import Aggregate, Block, CheckedQuery, Compute, Distinct, GroupingKey
 from privql.check.typed import Clause
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
 from privql.frozen import frozen
 from privql.kernel import rules, selection
 from privql.kernel.cost import check_chargeable
+from privql.kernel.scalars import Field
 from privql.kernel.selection import LEAST_DELTA, LEAST_EPSILON, Keep, Selected
-from privql.kernel.terms import Unit
+from privql.kernel.tails import halfwidth
+from privql.kernel.terms import Filter, Gather, KeepRows, Project, Relation, Unit
 from privql.plan.amounts import Amount, known
 from privql.plan.bounding import Limits
 from privql.plan.lower import Lowered
@@ -25,7 +27,11 @@ Clauses = Sequence[Clause]
 
 @frozen
 class Selection:
-    """The search for one block's groups. `most`: how many of them one unit counts in."""
+    """The search for one block's groups. `most`: how many of them one unit counts in.
+
+    `counts`: aggregates, of this block and of those that take its groups, that are how many units a group has: they
+    come out of the search itself, for all that it spends.
+    """
 
     block: int
     keys: tuple[GroupingKey, ...]
@@ -34,6 +40,7 @@ class Selection:
     epsilon: Amount
     delta: Fraction
     selected: Selected | None  # None while ε has a parameter without a value
+    counts: tuple[Aggregate, ...] = ()
 
     @property
     def text(self) -> str:
@@ -47,8 +54,19 @@ class Selection:
     def moved(self) -> int:
         return selection.moved(self.unit, self.most)
 
+    def halfwidth(self, confidence: Fraction) -> Fraction | None:
+        """How far off the number of a group may be that is large enough to be found for certain: a little less."""
+        return Fraction(halfwidth(self.moved / self.epsilon.constant, confidence)) if self.epsilon.known else None
 
-def selection_of(block: Block, lowered: Lowered, limits: Limits, epsilon: Amount, delta: Fraction) -> Selection:
+
+def selection_of(
+    block: Block,
+    lowered: Lowered,
+    limits: Limits,
+    epsilon: Amount,
+    delta: Fraction,
+    counts: tuple[Aggregate, ...],
+) -> Selection:
     keys = unlisted(block)
     among = rules.gather(lowered.owned, lowered.unlisted, ()).rows
     most = min((most for most in (among, lowered.rows, limits.groups) if most is not None), default=None)
@@ -72,8 +90,28 @@ def selection_of(block: Block, lowered: Lowered, limits: Limits, epsilon: Amount
                 f"at least ε = {number_text(LEAST_EPSILON)} and δ = {float(LEAST_DELTA):.0e}",
                 help="spend more, bound the groups with `AT MOST 3 GROUPS PER UNIT`, or state them with KEYS",
             )
-        made = selection.truncated_geometric(lowered.owned, lowered.unlisted, most, epsilon.constant, delta)
-    return Selection(block.index, keys, block.unit, most, epsilon, delta, made)
+        priced = (epsilon.constant, delta)
+        made = selection.truncated_geometric(lowered.owned, lowered.unlisted, most, *priced, counted=bool(counts))
+    return Selection(block.index, keys, block.unit, most, epsilon, delta, made, counts)
+
+
+def counts_units(block: Block, lowered: Lowered, finder: Block) -> bool:
+    """Whether COUNT(*) of a block is how many units each group has that is looked for by `finder`, itself perhaps."""
+    if block.sets or unlisted(block) != block.keys:
+        return False
+    if block is not finder:  # COUNT(DISTINCT unit) of the same rows
+        rel = block.rel
+        return isinstance(rel, Distinct) and isinstance(rel.input, Compute) and rel.input.input == finder.rel
+    named = {value.name for _, value in lowered.unlisted if isinstance(value, Field)}
+    one_each = _gathered(lowered.owned.term) and any(columns <= named for columns in lowered.owned.unique)
+    return lowered.owned.owned and (lowered.owned.rows == 1 or one_each)
+
+
+def _gathered(term: Relation) -> bool:
+    """Rows that are a unit's groups, or some of them: such differ in NULLs, too."""
+    while isinstance(term, Filter | Project | KeepRows):
+        term = term.input
+    return isinstance(term, Gather)
 
 
 def looks(block: Block) -> bool:

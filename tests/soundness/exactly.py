@@ -12,7 +12,7 @@ from privql.finish.cells import finish_block
 from privql.finish.table import Table
 from privql.kernel.scalars import Value
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.steps import derived, recipes_of, unanswered
+from privql.pipeline.steps import derived, levels_of, recipes_of, unanswered
 from privql.plan.program import BlockPlan
 from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
@@ -65,8 +65,9 @@ class Exactly:
             finder = plan.block.groups_of
             found = groups[at] = groups[finder] if finder is not None else groups_of(plan, tables, publics)
             widest = plan.within([len(search.intervals) - 1 for search in plan.searches])
-            measured = widest.measured_over(found)
+            measured = widest.all_over(found)
             there = widest.groups(found)
-            cells = reference.run(measured.term, tables, SALT, publics) if measured is not None else [[] for _ in there]
-            answers[at] = finish_block(plan.block, recipes_of(widest), cells, there)
+            cells = [row for one in measured for row in reference.run(one.term, tables, SALT, publics)]
+            cells = cells if measured else [[] for _ in there]
+            answers[at] = finish_block(plan.block, recipes_of(widest), cells, there, levels_of(widest))
         return self._post.run(check.query, answers)
