@@ -48,7 +48,7 @@ def histogram(node: ast.Call, place: Place) -> Fields:
         bin = _between(value, edges)
     else:
         value = number(node, 0, inner, place, "its bins divide the range of the argument")
-        edges = _equal(value, _how_many(nodes[1], inner, name), node)
+        edges = _equal(value, how_many(nodes[1], inner, name), node)
         bin = _counted(value, edges)
     count = len(edges) - 1
     numbered(count, node, place)
@@ -110,17 +110,17 @@ def _written(node: ast.ListOf, value: Typed, inner: Place, name: str) -> list[Ty
     return edges
 
 
-def _how_many(node: ast.Expr, inner: Place, name: str) -> int:
+def how_many(node: ast.Expr, inner: Place, name: str) -> int:
     value = ex.typed(node, inner)
     if value.free or not isinstance(value.term, Const) or value.type != INT or not isinstance(value.term.value, int):
         raise refuse(
             "PQL0308",
-            f"the bins of `{name}` are a number of them, or a list of their edges",
+            f"`{name}` needs a constant whole number" + (", or a list of edges" if name == "HISTOGRAM" else ""),
             value.span,
-            help=f"write `{name}(x, 10)` or `{name}(x, [0, 10, 20])`",
+            help=f"write `{name}(x, 10)`" + (", or `HISTOGRAM(x, [0, 10, 20])`" if name == "HISTOGRAM" else ""),
         )
-    if not 1 <= value.term.value <= MOST:
-        raise refuse("PQL0302", f"`{name}` has 1 to {MOST} bins", value.span, help="write 10")
+    if not 1 <= value.term.value < MOST:
+        raise refuse("PQL0302", f"`{name}` divides into 1 to {MOST - 1} parts", value.span, help="write 10")
     return value.term.value
 
 

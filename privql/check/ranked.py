@@ -21,7 +21,7 @@ _BETWEEN = frozenset({"median", "quantile_cont"})  # of an even number of values
 _ALONE = frozenset({"median", "min", "max"})
 _FUNCTIONS = frozenset({"min", "max", "quantile_disc"}) | _BETWEEN
 
-Wanted = tuple[str, ast.Expr | None]  # which of them, and its share
+Wanted = tuple[str, ast.Expr | float | None]  # which of them, and its share
 
 
 def placed(name: str) -> str | None:
@@ -50,7 +50,7 @@ def drawn(node: ast.Call, place: Place, wanted: Sequence[Wanted]) -> list[Typed]
     written = node.within_group
     plain = replace(node, args=(*(item.expr for item in written), *node.args), within_group=())
     nodes, inner, where, star = arguments(plain, place)
-    takes = 1 if wanted[0][0] in _ALONE else 2
+    takes = 1 if placed(node.name.lower()) in _ALONE else 2
     if star or len(nodes) != takes:
         shape = f"{name}(x, 0.9)" if takes == 2 else f"{name}(x)"
         arguments_ = "a value and a share" if takes == 2 else "one argument"
@@ -76,7 +76,7 @@ def drawn(node: ast.Call, place: Place, wanted: Sequence[Wanted]) -> list[Typed]
             text,
             node.span,
             node.privacy,
-            node.distinct and share is not None,
+            node.distinct and (share is not None or bool(together)),
             () if share is None else ((share, Domain()),),
             together=together,
         )
@@ -86,12 +86,14 @@ def drawn(node: ast.Call, place: Place, wanted: Sequence[Wanted]) -> list[Typed]
 
 
 def _share(
-    function: str, share: ast.Expr | None, nodes: Sequence[ast.Expr], node: ast.Call, inner: Place
+    function: str, share: ast.Expr | float | None, nodes: Sequence[ast.Expr], node: ast.Call, inner: Place
 ) -> Const | None:
     if function in ("min", "max"):
         return None
     if function == "median":
         return Const(0.5, FLOAT)
+    if isinstance(share, float):
+        return Const(share, FLOAT)
     found = fixed(coerce(ex.typed(nodes[1] if share is None else share, inner), FLOAT), node).term
     assert isinstance(found, Const)
     return found

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from privql.check.exact import exact
-from privql.check.histogram import histogram
+from privql.check.histogram import histogram, how_many
 from privql.check.lists import Fields, column, numbered
 from privql.check.operations import not_yet
-from privql.check.ranked import placed
+from privql.check.picked import top
+from privql.check.ranked import drawn, placed
 from privql.check.typed import Place
 from privql.diagnostics import PrivQLError, refuse
 from privql.syntax import ast
@@ -32,6 +33,8 @@ def unpacked(node: ast.Call, place: Place) -> Fields:
         raise not_yet(f"`{node.name.upper()}` in CUBE, ROLLUP and GROUPING SETS", node.span, "group by the same keys")
     if place.context.correlations and place.context.correlations[-1].select is not None:
         raise not_yet(f"several rows of `{node.name.upper()}` in a query inside an expression", node.span)
+    if node.nulls is not None or node.limit is not None:
+        raise not_yet("LIMIT and IGNORE NULLS inside an aggregate", node.span)
     return _MADE.get(node.name.lower(), _quantiles)(node, place)
 
 
@@ -63,9 +66,35 @@ def _quantiles(node: ast.Call, place: Place) -> Fields:
     assert collector is not None and shares is not None
     numbered(len(shares.items), node, place)
     if collector.private:
-        raise not_yet("several shares of private values", node.span, "ask for one")
+        function = placed(node.name.lower()) or ""
+        return (("", column(drawn(node, place, [(function, share) for share in shares.items]), node, place)),)
     each = [replace(node, args=tuple(share if arg is shares else arg for arg in node.args)) for share in shares.items]
     return (("", column([exact(one, node.name.lower(), place) for one in each], node, place)),)
 
 
-_MADE: Mapping[str, Callable[[ast.Call, Place], Fields]] = {"histogram": histogram}
+def _equal_parts(node: ast.Call, place: Place) -> Fields:
+    """The least value, those between n parts of as many values each, and the greatest."""
+    collector = place.collector
+    assert collector is not None
+    if len(node.args) != 2 or node.within_group:
+        raise refuse("PQL0303", "`APPROX_QUANTILES` takes a value and a number", node.span, help="write it so: (x, 4)")
+    parts = how_many(node.args[1], collector.input, "APPROX_QUANTILES")
+    numbered(parts + 1, node, place)
+    shares = [at / parts for at in range(1, parts)]
+    if collector.private:
+        wanted = [("min", None), *(("quantile_disc", share) for share in shares), ("max", None)]
+        return (("", column(drawn(node, place, wanted), node, place)),)
+    alone, rest = replace(node, args=node.args[:1]), [ast.Number(repr(share), span=node.span) for share in shares]
+    calls = [
+        (alone, "min"),
+        *((replace(node, args=(node.args[0], share)), "quantile_disc") for share in rest),
+        (alone, "max"),
+    ]
+    return (("", column([exact(replace(one, name=name), name, place) for one, name in calls], node, place)),)
+
+
+_MADE: Mapping[str, Callable[[ast.Call, Place], Fields]] = {
+    "histogram": histogram,
+    "top": top,
+    "approx_quantiles": _equal_parts,
+}

@@ -14,8 +14,8 @@ import pytest
 
 from privql.kernel import rules
 from privql.kernel.features import Steps
-from privql.kernel.proved import RULE, Unproved
 from privql.kernel.places import Rows, steps
+from privql.kernel.proved import RULE, Unproved
 from privql.kernel.ranks import Draw, Placed, Rank, by_rank
 from privql.kernel.scalars import BOOL, INT, TEXT, Field
 from privql.kernel.stable import Stable

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from bisect import bisect_left, bisect_right
 
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value
@@ -18,15 +20,15 @@ def ranked(ranks: Ranks, tables: Tables, salt: bytes, publics: Publics | None = 
         step = in_steps(ranks.steps, row)
         if group is not None and step is not None and holds(ranks.where, row):
             group.append(step)
-    return [_near(ranks, sorted(group)) for group in groups.values()]
+    return [near_of(ranks, sorted(group)) for group in groups.values()]
 
 
-def _near(ranks: Ranks, values: list[int]) -> Ranked:
-    met = []
+def near_of(ranks: Ranks, values: list[int]) -> Ranked:
+    met, count, ordered = [], len(values), sorted(values)
+    places = [rank.share * count + rank.offset for rank in ranks.ranks]
+    ends = [(math.ceil(place - ranks.far), math.floor(place + ranks.far)) for place in places]
     for step in sorted(set(values)):
-        below, at_most = sum(v < step for v in values), sum(v <= step for v in values)
-        for rank in ranks.ranks:
-            place = rank.share * len(values) + rank.offset
-            if max(below - place, place - at_most) <= ranks.far and (step, below, at_most) not in met:
-                met.append((step, below, at_most))
-    return (len(values), met) if met else (0, [])
+        below, at_most = bisect_left(ordered, step), bisect_right(ordered, step)
+        if any(below <= last and first <= at_most for first, last in ends):
+            met.append((step, below, at_most))
+    return (count, met) if met else (0, [])
