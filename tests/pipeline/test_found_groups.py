@@ -13,7 +13,9 @@ import pytest
 
 import privql.release as room
 from privql.diagnostics import PrivQLError
+from privql.kernel.found import units_within
 from privql.ledger import Ledger
+from privql.pipeline import run as flow
 from privql.plan import beside
 from privql.session import Session, apply, connect
 from tests.pipeline.killed import Killed, killed_at
@@ -73,7 +75,8 @@ def test_the_groups_that_many_are_in_are_found_and_counted(session: Session) -> 
 def test_count_sum_and_mean_of_the_groups_that_are_found_are_one_measurement(session: Session) -> None:
     listed = "COUNT(age) AS n, SUM(age) AS s, AVG(age) AS m, COUNT(*) AS all_rows"
     query = f"SELECT job, {listed} FROM people GROUP BY job ORDER BY m SPEND EPSILON 240 DELTA 1e-9"
-    assert [one.also != () for one in session.check(query).measurements] == [True, False]
+    searched, measured = session.check(query).to_json()["measurements"]  # all rows' count comes from the search
+    assert (searched["also"], len(measured["also"])) == (["COUNT(*)"], 2)
     rows = {row[0]: row[1:] for row in session.run(query).rows}
     for at, job in enumerate(("cook", "nurse", None)):
         count, total, mean, everyone = rows[job]
@@ -144,9 +147,11 @@ def test_where_delta_comes_from(budget: str, clause: str, delta: Fraction) -> No
     with connect(policy=policy, frames={"people": people(), "visits": visits()}) as opened:
         check = opened.check(f"{COUNT} {clause}")
         assert check.cost.delta == delta
-        looked, counted = check.to_json()["measurements"]
-        assert Fraction(looked["epsilon"]) == Fraction(counted["epsilon"]) == check.cost.epsilon / 2  # type: ignore[operator]
-        assert (looked["delta"], counted["delta"]) == (str(delta), "0")
+        looked, *counted = check.to_json()["measurements"]
+        epsilons = [Fraction(one["epsilon"]) for one in (looked, *counted)]
+        assert len(counted) == ("WITHIN" in clause)  # an error is promised for what is measured
+        assert epsilons == [check.cost.epsilon / len(epsilons)] * len(epsilons)  # type: ignore[operator]
+        assert [one["delta"] for one in (looked, *counted)] == [str(delta), "0"][: len(epsilons)]
         assert opened.run(f"{COUNT} {clause}").cost.delta == delta
 
 
@@ -201,9 +206,69 @@ def test_the_budget_report_says_what_delta_is_left(session: Session) -> None:
 def test_explain_and_the_certificate_tell_of_the_search(session: Session) -> None:
     told = session.explain(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6")
     assert "they are looked for" in told and "truncated geometric" in told and "total: ε = 2, δ = 0.000001" in told
-    assert told.endswith("state the groups that you know, `job KEYS (…)`: no δ, COUNT(*) ± 1 instead of 3")
-    certificate = session.run(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6").certificate
-    assert [one["mechanism"] for one in certificate["measurements"]] == ["truncated_geometric", "discrete_laplace"]
+    assert "COUNT(*) comes from this search: ± 1 at 95% of a large group" in told
+    assert told.endswith("state the groups that you know, `job KEYS (…)`: no δ")
+    (found,) = session.run(f"{COUNT} SPEND EPSILON 2 DELTA 1e-6").certificate["measurements"]
+    assert (found["mechanism"], found["release"]) == ("truncated_geometric", "groups_and_counts")
+    assert (found["also"], found["scale"], found["reach"]) == (["COUNT(*)"], "1/2", 7)
+    told = session.explain("SELECT job, SUM(age) FROM people GROUP BY job SPEND EPSILON 2 DELTA 1e-6")
+    assert "state the groups that you know, `job KEYS (…)`: no δ, SUM(age) ± 150 instead of 300" in told
+
+
+@pytest.mark.parametrize(
+    ("query", "also"),
+    [
+        (COUNT, ["COUNT(*)"]),
+        ("SELECT job, COUNT(*), SUM(age) FROM people GROUP BY job", ["COUNT(*)"]),
+        (
+            "SELECT job, COUNT(*) AS n, COUNT(DISTINCT id) AS m FROM people GROUP BY job",
+            ["COUNT(*)", "COUNT(DISTINCT id)"],
+        ),
+        ("SELECT ward, COUNT(DISTINCT id) AS n, SUM(minutes) FROM visits GROUP BY ward", ["COUNT(DISTINCT id)"]),
+        ("SELECT ward, COUNT(*) FROM (SELECT id, ward FROM visits GROUP BY id, ward) AS x GROUP BY ward", ["COUNT(*)"]),
+        ("SELECT ward, COUNT(*) FROM visits GROUP BY ward AT MOST 1 ROWS PER UNIT", ["COUNT(*)"]),
+        ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", []),  # rows, not units
+        ("SELECT job, COUNT(*), COUNT(born) FROM people GROUP BY job", ["COUNT(*)"]),
+        ("SELECT job, COUNT(* SPEND 0.5), SUM(age) FROM people GROUP BY job", []),
+        ("SELECT job, sex, COUNT(*) FROM people GROUP BY job, sex", []),  # some groups are listed
+        ("SELECT job, COUNT(*) FILTER (WHERE well) FROM people GROUP BY job", []),
+        ("SELECT job, COUNT(DISTINCT born) FROM people GROUP BY job", []),
+    ],
+)
+def test_what_is_how_many_units_a_group_has_comes_from_the_search(
+    query: str, also: list[str], session: Session
+) -> None:
+    check = session.check(f"{query} SPEND EPSILON 400 DELTA 1e-9")
+    told = check.to_json()["measurements"]
+    assert told[0].get("also", []) == also
+    assert sum((Fraction(one["epsilon"]) for one in told), Fraction(0)) == 400
+    answer = session.run(f"{query} SPEND EPSILON 400 DELTA 1e-9")
+    if "COUNT(*)" in also and "FROM people" in query:
+        assert [row[0] for row in answer.rows] == ["cook", "nurse", None]
+        assert all(abs(row[1] - 300) < 20 for row in answer.rows)
+
+
+def test_what_was_found_is_in_the_rows_of_its_group(session: Session) -> None:
+    """Also where blocks and keys stand in another order than the groups were found in."""
+    query = (
+        "SELECT COUNT(DISTINCT id) AS n, MEDIAN(age) AS m, LENGTH(job) AS l, SUM(age) AS s, job, COUNT(*) AS k"
+        " FROM people WHERE job <> 'nurse' OR age < 50 GROUP BY job, l SPEND EPSILON 900 DELTA 1e-9"
+    )
+    assert {row[4]: (row[0], row[2], row[5]) for row in session.run(query).rows} == {
+        "cook": (300, 4, 300),
+        "nurse": (150, 5, 150),
+        None: (150, None, 150),
+    }
+
+
+def test_the_interval_of_a_number_that_was_found_knows_that_it_was(session: Session) -> None:
+    answer = session.run(f"{COUNT} SPEND EPSILON 0.1 DELTA 1e-6")
+    for row, half, (_, interval) in zip(
+        answer.rows, answer.to_json()["halfwidth95"], answer.interval(0.95).iterrows(), strict=True
+    ):
+        low, high = units_within(row[1], 109, Fraction(10), Fraction(95, 100))
+        assert (interval["n_low"], interval["n_high"]) == (low, high) and low <= row[1] <= high
+        assert half[1] == max(row[1] - low, high - row[1])
 
 
 def test_a_price_with_a_parameter(session: Session) -> None:
@@ -225,7 +290,23 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "l.db"
 
 
-QUERY = f"{COUNT} SPEND EPSILON 1 DELTA 1e-6"
+QUERY = "SELECT job, SUM(age) AS s FROM people GROUP BY job SPEND EPSILON 1 DELTA 1e-6"
+
+
+def test_numbers_that_were_found_stay_found(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One step finds the groups and counts them: killed after it, the same numbers come out, and nothing is drawn."""
+    with connect(ledger, analyst="ada") as opened, monkeypatch.context() as patched:
+        patched.setattr(flow, "present", _killed)
+        with pytest.raises(Killed):
+            opened.run(f"{COUNT} SPEND EPSILON 1 DELTA 1e-6")
+    with monkeypatch.context() as patched:
+        patched.setattr(room, "counted", lambda units, law: [None] * len(units))
+        with connect(ledger, analyst="ada") as opened:
+            assert [row[0] for row in opened.run(f"{COUNT} SPEND EPSILON 1 DELTA 1e-6").rows] == ["cook", "nurse", None]
+
+
+def _killed(*given: Any, **named: Any) -> Any:
+    raise Killed
 
 
 def test_a_run_that_dies_between_its_steps_goes_on_where_it_was(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,8 +335,6 @@ def test_what_a_step_would_spend_beyond_the_charge_is_not_measured(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plan that takes the same step again and again, each within the charge, is stopped by the sum of them."""
-    from privql.pipeline import run as flow
-
     measured: list[int] = []
     honest = flow.release
 

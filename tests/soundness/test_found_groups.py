@@ -39,8 +39,8 @@ QUERIES = [
 Groups = Mapping[tuple[Value, ...], int]
 
 
-def planned(table: str, keys: str, most: str = "") -> BlockPlan:
-    query = f"SELECT {keys}, COUNT(*) AS n FROM {table} GROUP BY {keys} {most} SPEND EPSILON 2 DELTA 1e-2"
+def planned(table: str, keys: str, most: str = "", what: str = "SUM(1) AS n") -> BlockPlan:
+    query = f"SELECT {keys}, {what} FROM {table} GROUP BY {keys} {most} SPEND EPSILON 2 DELTA 1e-2"
     one, _ = next(iter(check_text(Source(query), environment())))
     assert one.ok and one.plan is not None, one
     return one.plan.blocks[0]
