@@ -1,4 +1,5 @@
-"""What a noisy answer costs: sensitivities of grouped integer sums, and the discrete Laplace mechanism upon them.
+"""What a noisy answer costs: sensitivities of grouped integer sums, and the discrete Laplace or the Gaussian mechanism
+upon them.
 
 A contribution is the integer vector w that a row adds to its group; it lies in a set W (with 0, since a filter may
 drop the row) that the term itself enforces by clamping. With r1, r2 the largest norms in W and d1, d2 the largest
@@ -11,17 +12,30 @@ norms of a difference in W, a unit of at most k rows moves the sums
 For groups under CHANGE ONE: the L2 norm of the move is convex in how the k old and the k new rows spread over the
 groups, so its maximum is at a corner: all in one group (k*d2), or all old in one and all new in another (√2*k*r2).
 A row falls in at most one group, so without CHANGE ONE the groups share one bound.
+
+Where a unit has one row at most in each group (`Stable.apart`), its moves in different groups are orthogonal:
+
+    one unit more or fewer       L2 <= √k*r2
+    one unit changed             L2 <= max(√k*d2, √(2k)*r2)
+
+For the second, of the groups that hold old or new rows let a hold one of both: their moves are at most d2 each, and
+those of the others, 2k - 2a at most, r2. The square, a*d2² + (2k - 2a)*r2², is linear in a.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.gaussian import greatest_mu
+from privql.kernel.noises import Noise
 from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.scalars import Field
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers, Sums
 from privql.kernel.terms import Unit
@@ -60,37 +74,64 @@ class Sensitivity:
     l2_squared: int
 
 
-def sensitivity(unit: Unit, rows: int, grouped: bool, contribution: Contribution) -> Sensitivity:
+def sensitivity(unit: Unit, rows: int, grouped: bool, contribution: Contribution, apart: bool = False) -> Sensitivity:
+    """`apart`: of the rows of a unit, each is in a group of its own."""
     w = reach(contribution)
+    times = rows if apart and grouped else rows**2
     if not unit.change_one:
-        return Sensitivity(rows * w.l1, rows**2 * w.l2_squared)
+        return Sensitivity(rows * w.l1, times * w.l2_squared)
     if not grouped:
-        return Sensitivity(rows * w.difference_l1, rows**2 * w.difference_l2_squared)
-    return Sensitivity(2 * rows * w.l1, rows**2 * max(w.difference_l2_squared, 2 * w.l2_squared))
+        return Sensitivity(rows * w.difference_l1, times * w.difference_l2_squared)
+    return Sensitivity(2 * rows * w.l1, times * max(w.difference_l2_squared, 2 * w.l2_squared))
+
+
+def moved(input: Stable, keys: Sequence[Key | Listed], contribution: Contribution) -> Sensitivity:
+    """By one unit, in the groups of these keys. Groups that were found have one price, however many they are."""
+    if input.rows is None:
+        raise Unproved("nothing bounds how many rows a unit owns")
+    grouped = prod(len(key.members) for key in keys) > 1 or any(isinstance(key, Listed) for key in keys)
+    values = [value for key in keys for value in (key.values if isinstance(key, Listed) else (key.value,))]
+    by = {value.name for value in values if isinstance(value, Field) and value.type.kind != "FLOAT"}
+    apart = any(columns <= by for columns in input.apart)
+    return sensitivity(input.unit, input.rows, grouped, contribution, apart)
 
 
 @frozen
 class Part:
-    """One contribution's noise and its price: discrete Laplace of `scale` on every cell, epsilon = L1 / scale."""
+    """One contribution's noise on every cell: discrete Laplace of `scale`, or a rounded Gaussian of that deviation."""
 
     contribution: Contribution
     scale: Fraction
     sensitivity: Sensitivity
+    noise: Noise = "laplace"
 
     @property
     def epsilon(self) -> Fraction:
+        """What Laplace noise costs: L1 / scale."""
         return self.sensitivity.l1 / self.scale
+
+    @property
+    def mu_squared(self) -> Fraction:
+        """What Gaussian noise costs: L2² / σ²."""
+        return self.sensitivity.l2_squared / self.scale**2
 
 
 @dataclass(frozen=True, slots=True)
 class Measured(Proved):
-    """A noisy release of `term`, proved to cost `cost` to `unit`. Made by `laplace` alone."""
+    """A noisy release of `term`, proved to cost `cost` to `unit`. Made by `laplace` and `gaussian` alone."""
 
     term: Sums
     unit: Unit
     rows: int
     parts: tuple[Part, ...]
     cost: Cost
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        """It is μ-Gaussian private, which says more than its cost: where all of its noise is Gaussian, μ²."""
+        if any(part.noise != "gaussian" for part in self.parts):
+            return None
+        return sum((part.mu_squared for part in self.parts), Fraction(0))
 
 
 def laplace(
@@ -100,23 +141,55 @@ def laplace(
 
     Noise of scale t on integers that a unit moves by at most L1 costs epsilon = L1/t; the parts add up.
     """
-    if input.rows is None:
-        raise Unproved("nothing bounds how many rows a unit owns")
+    parts = _parts(input, keys, contributions, scales, "laplace")
+    total = Cost(sum((part.epsilon for part in parts), Fraction(0)), Fraction(0))
+    return _released(input, keys, parts, total)
+
+
+def gaussian(
+    input: Stable,
+    keys: tuple[Key | Listed, ...],
+    contributions: tuple[Contribution, ...],
+    sigmas: tuple[Fraction, ...],
+    cost: Cost,
+) -> Measured:
+    """The sums of each contribution with a rounded Gaussian of its deviation on every cell, for (ε, δ) together.
+
+    Divided by their deviations, all cells together move by √(Σ L2²/σ²) at most: they are one Gaussian release of that μ.
+    """
+    parts = _parts(input, keys, contributions, sigmas, "gaussian")
+    if cost.epsilon <= 0 or not 0 < cost.delta < 1:
+        raise Unproved("Gaussian noise takes an ε and a δ")
+    if sum((part.mu_squared for part in parts), Fraction(0)) > greatest_mu(cost.epsilon, cost.delta) ** 2:
+        raise Unproved("this noise costs more than that")
+    return _released(input, keys, parts, cost)
+
+
+def _parts(
+    input: Stable,
+    keys: tuple[Key | Listed, ...],
+    contributions: tuple[Contribution, ...],
+    scales: tuple[Fraction, ...],
+    noise: Noise,
+) -> tuple[Part, ...]:
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:
         grouping(key, input)
-    term = Sums(input.term, keys, contributions)
-    grouped = term.groups > 1 or any(isinstance(key, Listed) for key in keys)  # one price, however many were found
     parts = []
     for contribution, scale in zip(contributions, scales, strict=True):
         feature(contribution, input.columns)
-        moved = sensitivity(input.unit, input.rows, grouped, contribution)
-        if moved.l1 < 1 or scale <= 0:
+        move = moved(input, keys, contribution)
+        if move.l1 < 1 or scale <= 0:
             raise Unproved("a measurement needs noise")
-        parts.append(Part(contribution, scale, moved))
-    total = Cost(sum((part.epsilon for part in parts), Fraction(0)), Fraction(0))
-    return Measured(term, input.unit, input.rows, tuple(parts), total, by=RULE)
+        parts.append(Part(contribution, scale, move, noise))
+    return tuple(parts)
+
+
+def _released(input: Stable, keys: tuple[Key | Listed, ...], parts: tuple[Part, ...], cost: Cost) -> Measured:
+    assert input.rows is not None  # else nothing bounds what a unit moves
+    term = Sums(input.term, keys, tuple(part.contribution for part in parts))
+    return Measured(term, input.unit, input.rows, parts, cost, by=RULE)
 
 
 def grouping(key: Key | Listed, input: Stable) -> None:

@@ -37,8 +37,8 @@ def lookup(
     rows = _times(input.rows, most)
     term = Lookup(input.term, public, on, where, most, outer)
     fixed = input.determined | (theirs if most == 1 and _asks_alike(input, pairs, where) else frozenset())
-    unique = input.unique if most == 1 else frozenset()
-    return replace(input, term=term, rows=rows, columns=columns, unique=unique, fixed=fixed, by=RULE)
+    unique, apart = (input.unique, input.apart) if most == 1 else (frozenset[frozenset[str]](),) * 2
+    return replace(input, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, by=RULE)
 
 
 def join(
@@ -66,14 +66,16 @@ def join(
             if not (one_left or one_right):
                 rows = _most(rows, _times(left.rows, right.rows))
     unique: Sets = frozenset()
-    if kind != "FULL":
-        unique |= left.unique if one_right else frozenset()
-        unique |= right.unique if one_left and kind == "INNER" else frozenset()
+    apart: Sets = frozenset()
+    if kind != "FULL" and one_right:
+        unique, apart = left.unique, left.apart
+    if kind == "INNER" and one_left:
+        unique, apart = unique | right.unique, apart | right.apart
     fixed = left.determined if kind != "FULL" else frozenset()
     if kind == "INNER" or (kind == "LEFT" and _asks_alike(left, on, where)):
         fixed |= right.determined
     term = Join(kind, left.term, right.term, on, where)
-    return replace(left, term=term, rows=rows, columns=columns, unique=unique, fixed=fixed, by=RULE)
+    return replace(left, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, by=RULE)
 
 
 def one_each(left: Stable, right: Stable, on: Iterable[tuple[Scalar, Scalar]]) -> tuple[bool, bool]:
@@ -114,8 +116,8 @@ def combine(op: SetOperation, left: Stable, right: Stable, columns: tuple[tuple[
         case "EXCEPT" | "EXCEPT ALL":
             rows, fixed = left.rows, ours
     unique: Sets = frozenset() if op.endswith("ALL") else frozenset((names,))
-    term = Combine(op, left.term, right.term, columns)
-    return replace(left, term=term, rows=rows, columns=names, unique=unique, fixed=fixed, by=RULE)
+    term, none = Combine(op, left.term, right.term, columns), frozenset[frozenset[str]]()
+    return replace(left, term=term, rows=rows, columns=names, unique=unique, apart=none, fixed=fixed, by=RULE)
 
 
 def _meeting(ours: Columns, theirs: Columns, on: Pairs, where: Scalar | None) -> Columns:

@@ -13,7 +13,7 @@ from privql.kernel.features import Feature, Order, WindowCall
 from privql.kernel.proved import RULE, Unproved
 from privql.kernel.relating import mark
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar, Value, fields
-from privql.kernel.stable import ONE_ROW, Stable, owned
+from privql.kernel.stable import ONE_ROW, Sets, Stable, owned
 from privql.kernel.terms import Filter, Gather, KeepRows, Once, Project, Scan, Window
 from privql.kernel.wellformed import beside, call, feature, named, ordered, reads
 
@@ -32,7 +32,8 @@ def scan(term: Scan) -> Stable:
     unique = frozenset(frozenset((name,)) for name in term.unique & names) | (ONE_ROW if one else frozenset())
     of = None if term.unit_column is None else term.unit_column[1]
     fixed = frozenset(() if term.via else (name for name, type in term.columns if (name, type) == term.unit_column))
-    return Stable(term, term.unit, of, 1 if one else None, names, unique, fixed, by=RULE)
+    apart = ONE_ROW if one else frozenset()
+    return Stable(term, term.unit, of, 1 if one else None, names, unique, fixed, apart=apart, by=RULE)
 
 
 def keep_where(input: Stable, condition: Scalar) -> Stable:
@@ -51,9 +52,13 @@ def compute(input: Stable, columns: tuple[tuple[str, Scalar], ...]) -> Stable:
     for name, value in columns:
         if isinstance(value, Field):
             copies.setdefault(value.name, name)
-    unique = frozenset(frozenset(copies[name] for name in key) for key in input.unique if key <= copies.keys())
+    unique, apart = (
+        frozenset(frozenset(copies[name] for name in key) for key in keys if key <= copies.keys())
+        for keys in (input.unique, input.apart)
+    )
     fixed = frozenset(name for name, value in columns if fields(value) <= input.determined)
-    return replace(input, term=Project(input.term, columns), columns=names, unique=unique, fixed=fixed, by=RULE)
+    term = Project(input.term, columns)
+    return replace(input, term=term, columns=names, unique=unique, apart=apart, fixed=fixed, by=RULE)
 
 
 def keep_rows(input: Stable, limit: int, order: tuple[Order, ...] = ()) -> Stable:
@@ -63,8 +68,9 @@ def keep_rows(input: Stable, limit: int, order: tuple[Order, ...] = ()) -> Stabl
         raise Unproved("a unit keeps at least one row")
     ordered(order, input.columns)
     rows = limit if input.rows is None else min(limit, input.rows)
-    unique = input.unique | (ONE_ROW if rows == 1 else frozenset())
-    return replace(input, term=KeepRows(input.term, limit, order), rows=rows, unique=unique, by=RULE)
+    one = ONE_ROW if rows == 1 else frozenset()
+    unique, apart = input.unique | one, input.apart | one
+    return replace(input, term=KeepRows(input.term, limit, order), rows=rows, unique=unique, apart=apart, by=RULE)
 
 
 def gather(
@@ -90,7 +96,9 @@ def gather(
         combinations = prod(map(len, listed))
         most = combinations if most is None else min(most, combinations)
     term = Gather(input.term, keys, features, listed)
-    return replace(input, term=term, rows=most, columns=names, unique=frozenset((own,)), fixed=fixed, by=RULE)
+    unique = frozenset((own,))
+    apart = unique if all(value.type.kind != "FLOAT" for _, value in keys) else frozenset()
+    return replace(input, term=term, rows=most, columns=names, unique=unique, apart=apart, fixed=fixed, by=RULE)
 
 
 def keep_groups(
@@ -136,4 +144,5 @@ def window(
 def once(input: Stable) -> Stable:
     """A row is there if any unit has it, so one unit's rows add or take away as many at most."""
     owned(input)
-    return replace(input, term=Once(input.term), unique=frozenset(), fixed=frozenset(), owned=False, by=RULE)
+    none: Sets = frozenset()
+    return replace(input, term=Once(input.term), unique=none, apart=none, fixed=frozenset(), owned=False, by=RULE)

@@ -6,6 +6,8 @@ in the rows of one unit (two bags under CHANGE ONE: one leaves, another comes, i
 no longer owned differs in at most as many rows as that unit had. `rows` bounds how many (None: no bound).
 
 `unique` lists sets of columns in which no two rows of one unit agree, NULLs aside. It bounds what a join can multiply.
+`apart` are those of which that is known of NULLs, too: grouped by such columns, a unit has one row in each group. Zeros
+of both signs may be grouped in another way than they are compared, so there are no FLOATs among them.
 `fixed` are columns in which all rows of one unit agree, NULL being a value like others: grouped by them a unit is in
 one group.
 """
@@ -32,6 +34,7 @@ class Stable(Proved):
     unique: Sets
     fixed: frozenset[str]
     owned: bool = True
+    apart: Sets = frozenset()
 
     @property
     def determined(self) -> frozenset[str]:

@@ -193,6 +193,12 @@ class Relations:
     # ---- what is measured
 
     def keys(self, input: Stable) -> tuple[Key, ...]:
+        """Now and then by what keeps a unit's rows apart."""
+        columns = types(input.term)
+        apart = [by for by in sorted(input.apart, key=sorted) if by and all(columns[c] == INT for c in by)]
+        if apart and self.choice.random() < 0.7:
+            by = sorted(self.choice.choice(apart))
+            return tuple(Key(Field(c, INT), (None, *range(4 if len(by) == 1 else 3))) for c in by)
         return tuple(
             Key(self.integer(input), tuple(self.choice.sample((None, 0, 1, 2, 3), self.choice.randint(1, 4))))
             for _ in range(self.choice.choice((0, 1, 1, 2)))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import prod
 
+import numpy as np
 import pytest
+from scipy.stats import norm
 
-from privql.kernel import measure, rules
+from privql.kernel import measure, relating, rules
 from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.gaussian import greatest_mu, root_above
 from privql.kernel.proved import Unproved
-from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
+from privql.kernel.stable import Stable
 from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
 from privql.kernel.terms import Scan, Unit
 
 X, G = Field("x", INT), Field("g", INT)
 SCAN = Scan("t", Unit("u"), ("id", TEXT), False, (("x", INT), ("g", INT)))
+GATHERABLE = rules.scan(replace(SCAN, columns=(("x", INT), ("g", INT), ("f", FLOAT))))
 CONTRIBUTIONS: list[Contribution] = [
     Tally(),
     *(
@@ -64,12 +70,14 @@ def vectors(contribution: Contribution) -> list[tuple[int, ...]]:
             return [(0,) * len(rows[0]), *rows]
 
 
-def bags(contribution: Contribution, rows: int, groups: int) -> list[tuple[int, ...]]:
-    """The sums that one unit of at most `rows` rows can add to all groups."""
+def bags(contribution: Contribution, rows: int, groups: int, apart: bool = False) -> list[tuple[int, ...]]:
+    """The sums that one unit of at most `rows` rows can add to all groups; `apart`, each row to one of its own."""
     width = len(vectors(contribution)[0])
     one = list(product(range(groups), vectors(contribution)))
     out = set()
     for chosen in combinations_with_replacement(one, rows):
+        if apart and len({group for group, _ in chosen}) < rows:
+            continue
         total = [0] * (groups * width)
         for group, vector in chosen:
             for at, amount in enumerate(vector):
@@ -91,6 +99,134 @@ def test_the_claim_is_the_largest_move_there_is(
     claim = measure.sensitivity(Unit("u", change_one), rows, groups > 1, contribution)
     assert max(sum(map(abs, move)) for move in moves) == claim.l1
     assert max(sum(part**2 for part in move) for move in moves) == claim.l2_squared
+
+
+@pytest.mark.parametrize("contribution", [each for each in CONTRIBUTIONS if len(vectors(each)) < 8], ids=str)
+@pytest.mark.parametrize(("rows", "groups"), [(1, 2), (2, 2), (2, 3), (2, 4)])
+@pytest.mark.parametrize("change_one", [False, True])
+def test_rows_in_groups_of_their_own_move_less(
+    contribution: Contribution, rows: int, groups: int, change_one: bool
+) -> None:
+    own = bags(contribution, rows, groups, apart=True)
+    pairs = product(own, own) if change_one else ((bag, (0,) * len(bag)) for bag in own)
+    most = max(sum((a - b) ** 2 for a, b in zip(left, right, strict=True)) for left, right in pairs)
+    claim = measure.sensitivity(Unit("u", change_one), rows, True, contribution, apart=True)
+    assert most == claim.l2_squared if groups >= 2 * rows else most <= claim.l2_squared
+    together = measure.sensitivity(Unit("u", change_one), rows, True, contribution)
+    assert together.l1 == claim.l1 and together.l2_squared == rows * claim.l2_squared
+
+
+FLOATS = Field("f", FLOAT)
+
+
+@pytest.mark.parametrize(
+    ("stable", "by", "squared"),
+    [
+        (rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 5), (X,), 5),
+        (rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 5), (X, Field("x", INT)), 5),
+        (rules.keep_rows(rules.gather(GATHERABLE, (("x", X), ("g", G)), ()), 5), (X, G), 5),
+        (rules.keep_rows(rules.gather(GATHERABLE, (("x", X), ("g", G)), ()), 5), (X,), 25),  # some agree in x
+        (rules.keep_rows(rules.gather(GATHERABLE, (("x", X), ("g", G)), ()), 5), (Apply("mod", (X, X), INT), G), 25),
+        (rules.keep_rows(rules.gather(GATHERABLE, (("f", FLOATS),), ()), 5), (FLOATS,), 25),
+        (rules.keep_rows(GATHERABLE, 5), (X,), 25),
+        (rules.keep_rows(rules.scan(replace(SCAN, unique=frozenset({"x"}))), 5), (X,), 25),  # NULL is there twice
+        (rules.keep_rows(GATHERABLE, 1), (X,), 1),
+        (rules.once(rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 5)), (X,), 25),
+        (
+            rules.compute(
+                rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 5), (("y", X), ("x", Const(1, INT)))
+            ),
+            (X,),
+            25,
+        ),
+        (
+            rules.compute(
+                rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 5), (("y", X), ("x", Const(1, INT)))
+            ),
+            (Field("y", INT),),
+            5,
+        ),
+        (
+            relating.combine(
+                "UNION ALL", *(rules.keep_rows(rules.gather(GATHERABLE, (("x", X),), ()), 2),) * 2, (("x", "x", "x"),)
+            ),
+            (X,),
+            16,
+        ),
+    ],
+    ids=lambda made: made.term.__class__.__name__ if isinstance(made, Stable) else None,
+)
+def test_what_keeps_the_rows_of_a_unit_apart(stable: Stable, by: tuple[Scalar, ...], squared: int) -> None:
+    keys = tuple(Key(value, (None, 1, 2)) for value in by)
+    assert measure.moved(stable, keys, Tally()).l2_squared == squared
+    listed = Listed(by, ((None,) * len(by),))
+    assert measure.moved(stable, (listed,), Tally()).l2_squared == squared  # as many as were found
+
+
+def test_gaussian_noise_is_paid_for_together() -> None:
+    stable = rules.keep_rows(rules.scan(SCAN), 2)
+    contributions, cost = (Tally(), Total(Steps(X, Fraction(1), -1, 3))), Cost(Fraction(1), Fraction(1, 10**6))
+    mu = greatest_mu(cost.epsilon, cost.delta)
+    sigmas = (2 * root_above(2 / mu**2), 6 * root_above(2 / mu**2))
+    measured = measure.gaussian(stable, (), contributions, sigmas, cost)
+    assert measured.cost == cost
+    assert measured.mu_squared is not None and mu**2 * (1 - Fraction(1, 10**9)) < measured.mu_squared <= mu**2
+    assert [(part.noise, part.scale) for part in measured.parts] == [("gaussian", sigma) for sigma in sigmas]
+    for at in (0, 1):
+        less = tuple(sigma * (1 - Fraction(at == place, 10**6)) for place, sigma in enumerate(sigmas))
+        with pytest.raises(Unproved, match="costs more"):
+            measure.gaussian(stable, (), contributions, less, cost)
+    assert measure.laplace(stable, (), contributions, sigmas).mu_squared is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sigma"),
+    [(0, Fraction(1, 10), 10**6), (1, 0, 10**6), (1, 1, 10**6), (1, Fraction(1, 10), 0), (1, Fraction(1, 10), -1)],
+)
+def test_a_gaussian_has_a_price_and_a_deviation(epsilon: int, delta: Fraction, sigma: int) -> None:
+    stable = rules.keep_rows(rules.scan(SCAN), 1)
+    with pytest.raises(Unproved):
+        measure.gaussian(stable, (), (Tally(),), (Fraction(sigma),), Cost(Fraction(epsilon), Fraction(delta)))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("change_one", [False, True])
+def test_neighbouring_answers_are_as_alike_as_was_paid_for(change_one: bool, apart: bool) -> None:
+    """(ε, δ) of rounded noise on both cells, summed over all outcomes, for the pair that is farthest apart."""
+    epsilon, delta = Fraction(1), Fraction(1, 100)
+    scan = rules.scan(replace(SCAN, unit=Unit("u", change_one)))
+    rows = rules.gather(scan, (("x", X),), ()) if apart else scan
+    stable = rules.keep_rows(rows, 2)
+    keys = (Key(X, (0, 1, 2, 3)),)
+    moves = bags(Tally(), 2, 4, apart)
+    sigma = root_above(Fraction(measure.moved(stable, keys, Tally()).l2_squared) / greatest_mu(epsilon, delta) ** 2)
+    part = measure.gaussian(stable, keys, (Tally(),), (sigma,), Cost(epsilon, delta)).parts[0]
+    pairs = product(moves, moves) if change_one else ((bag, (0,) * 4) for bag in moves)
+    farthest = max(
+        ([a - b for a, b in zip(one, other, strict=True)] for one, other in pairs),
+        key=lambda move: sum(step**2 for step in move),
+    )
+    worst = divergence([abs(step) for step in farthest if step], float(part.scale), float(epsilon))
+    assert 0.8 * delta < worst <= delta
+
+
+def divergence(move: list[int], sigma: float, epsilon: float) -> float:
+    """Σ max(0, P[x] - e^ε·Q[x]), Q being P moved. All cells' log-ratios are near multiples of one another's: summed in
+    bins that are rounded up."""
+    fine, reach = 2.0**-9, 12 * sigma
+    whole = np.arange(-math.ceil(reach), math.ceil(reach) + 1)
+    losses: dict[int, float] = {0: 1.0}
+    for step in move:
+        p = norm.cdf((whole + 0.5) / sigma) - norm.cdf((whole - 0.5) / sigma)
+        q = norm.cdf((whole + step + 0.5) / sigma) - norm.cdf((whole + step - 0.5) / sigma)
+        seen = (p > 1e-15) & (q > 1e-15)
+        bins = np.ceil(np.log(p[seen] / q[seen]) / fine).astype(int)
+        after: dict[int, float] = {}
+        for loss, chance in losses.items():
+            for more, share in zip(bins.tolist(), p[seen].tolist(), strict=True):
+                after[loss + more] = after.get(loss + more, 0.0) + chance * share
+        losses = after
+    return sum(chance * max(0.0, 1 - math.exp(epsilon - loss * fine)) for loss, chance in losses.items())
 
 
 def test_nothing_bounds_the_rows_of_a_unit_unless_a_term_does() -> None:

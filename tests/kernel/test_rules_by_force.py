@@ -58,6 +58,9 @@ def check_rows(stable: Stable, unit: str, one: Database, other: Database, choice
                 values = [tuple(row[c] for c in sorted(key)) for row in rows]
                 whole = [value for value in values if None not in value]
                 assert len(set(whole)) == len(whole)
+            for key in stable.apart:
+                values = [tuple(row[c] for c in sorted(key)) for row in rows]
+                assert len(set(values)) == len(values)
             assert all(len({row[c] for row in rows}) <= 1 for c in stable.determined)
 
 
