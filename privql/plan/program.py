@@ -93,10 +93,7 @@ class BlockPlan:
     selection: Selection | None = None  # where nobody listed all of its groups
     searches: tuple[Search, ...] = ()  # for bounds that nobody stated
     levels: tuple[int, ...] | None = None  # those that each of them found
-    numbers: Selection | None = (
-        None  # the search for groups, its own or another's, that some of its counts are read off
-    )
-
+    numbers: Selection | None = None  # the search for groups, its own or another's, that counts are read off
     marginals: tuple[Marginal, ...] = ()  # where it has several grouping sets: what is measured of each aggregate
     beside: tuple[Measured, ...] = ()  # all of them but the first
 

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import prod
 
 import pyarrow as pa
 import pytest
@@ -15,9 +16,10 @@ import privql.release as room
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
+from privql.kernel.cost import Cost
 from privql.kernel.enclosure import exp_minus
 from privql.kernel.scalars import Value
-from privql.kernel.selection import Keep, Selected, keep_table
+from privql.kernel.selection import Count, Keep, Selected, keep_table
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
 from tests import reference
@@ -120,6 +122,75 @@ def test_which_groups_appear_is_as_likely_on_neighbours_as_was_paid_for(table: s
             for pair in ((a, b), (b, a)):
                 worst = max(worst, beyond(*pair, selected.keep, selected.cost.epsilon))
     assert 0 < worst <= selected.cost.delta
+
+
+COUNTED = [("people", "z"), ("people", "t, w"), ("members", "z"), ("strict", "CASE WHEN a > 0 THEN t END")]
+Shown = int | None
+
+
+def shown(units: int, law: Count) -> Mapping[Shown, Fraction]:
+    """What comes out of a group of so many units, noise by noise; None: nothing. q is a little more than it is."""
+    q = Fraction(exp_minus(law.epsilon, 256)[1], 2**256).limit_denominator(10**6)
+    noise = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
+    out: dict[Shown, Fraction] = {None: Fraction(0)}
+    for x, weight in noise.items():
+        number = units + x if units + x > law.reach else None
+        out[number] = out.get(number, Fraction(0)) + weight / sum(noise.values())
+    return out
+
+
+def joint(one: Groups, other: Groups, law: Count, epsilon: Fraction) -> Fraction:
+    """The δ that is needed for all groups that differ, what is shown of each and its number together."""
+    high = Fraction(exp_minus(epsilon, 512)[1], 2**512)
+    differ = [group for group in one.keys() | other.keys() if one.get(group, 0) != other.get(group, 0)]
+    laws = [(shown(one.get(group, 0), law), shown(other.get(group, 0), law)) for group in differ]
+    out = Fraction(0)
+    for outcome in product(*(sorted(a, key=repr) for a, _ in laws)):
+        p = prod((a[value] for value, (a, _) in zip(outcome, laws, strict=True)), start=Fraction(1))
+        q = prod((b.get(value, Fraction(0)) for value, (_, b) in zip(outcome, laws, strict=True)), start=Fraction(1))
+        out += max(p - q / high, Fraction(0))
+    return out
+
+
+@pytest.mark.parametrize(("table", "keys"), COUNTED)
+def test_groups_and_their_numbers_are_as_likely_on_neighbours_as_was_paid_for(table: str, keys: str) -> None:
+    kind, choice = KINDS[table], random.Random(keys + table)
+    plan = planned(table, keys, what="COUNT(*) AS n")
+    assert plan.selection is not None and plan.selection.selected is not None and plan.measured is None
+    selected = plan.selection.selected
+    law = selected.keep
+    assert isinstance(law, Count) and selected.cost == plan_cost(plan)
+    worst = Fraction(0)
+    pairs = [pair for pair in neighbours(kind, choice) if len(pair[0]) < 5]
+    for one, other in choice.sample(pairs, min(len(pairs), 12)):
+        a, b = found(selected, one, kind), found(selected, other, kind)
+        worst = max(worst, joint(a, b, law, selected.cost.epsilon), joint(b, a, law, selected.cost.epsilon))
+    assert 0 < worst <= selected.cost.delta * Fraction(1001, 1000)  # q is a millionth off
+
+
+def plan_cost(plan: BlockPlan) -> Cost:
+    """All of it: nothing else is measured."""
+    assert plan.selection is not None and not plan.measurements
+    return Cost(plan.selection.epsilon.constant, plan.selection.delta)
+
+
+def test_the_number_that_is_shown_is_that_of_the_engine() -> None:
+    """From the engine to the noise, the real ones: numbers stay within the reach of the truth, beyond it itself."""
+    selected = planned("people", "t", what="COUNT(*) AS n").selection
+    assert selected is not None and selected.selected is not None
+    law, runs = selected.selected.keep, 300
+    assert isinstance(law, Count)
+    people = {"id": [f"u{at}" for at in range(43)], "t": ["king"] + ["maid"] * 2 + ["cook"] * 40}
+    seen: dict[str, list[int]] = {"king": [], "maid": [], "cook": []}
+    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
+        for _ in range(runs):
+            for job, number in room._selected(selected.selected, engine, {}):
+                seen[job].append(number)
+    assert len(seen["cook"]) == runs and set(seen["king"]) <= {law.reach + 1}
+    for job, units in (("king", 1), ("maid", 2), ("cook", 40)):
+        chances = shown(units, law)
+        assert all(number in chances for number in seen[job])
+        assert stats.binomtest(len(seen[job]), runs, float(1 - chances[None])).pvalue > 1e-9
 
 
 def test_the_sums_over_what_was_found_cost_what_was_planned() -> None:
