@@ -144,7 +144,7 @@ def _placed(placed: Placed, engine: Engine, publics: Publics) -> list[list[int]]
 
 def _picked(made: Picked, engine: Engine, publics: Publics) -> list[list[int]]:
     """The numbers of the candidates for each group; how many rows each has is forgotten."""
-    counts = engine.run(made.term, secrets.token_bytes(16), publics).reshape(-1, made.candidates).tolist()
+    counts = engine.run(made.term, secrets.token_bytes(16), publics).reshape(-1, len(made.candidates.members)).tolist()
     return [picked(group, made.picks, made.way, made.exponent) for group in counts]
 
 

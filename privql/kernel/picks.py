@@ -45,8 +45,10 @@ class Picked(Proved):
     cost: Cost
 
     @property
-    def candidates(self) -> int:
-        return len(self.term.keys[-1].members)
+    def candidates(self) -> Key:
+        last = self.term.keys[-1]
+        assert isinstance(last, Key)
+        return last
 
     @property
     def exponent(self) -> Fraction:

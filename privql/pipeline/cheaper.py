@@ -23,7 +23,7 @@ from privql.pipeline.check import check_statement
 from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import features_of
 from privql.pipeline.whether import only_whether
-from privql.plan.picks import short
+from privql.plan.behind import short
 from privql.plan.program import BlockPlan, Measurement, Plan
 from privql.plan.ranks import off
 from privql.syntax import ast, unparse

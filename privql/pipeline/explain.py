@@ -21,7 +21,8 @@ from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search
-from privql.plan.picks import WAYS, short
+from privql.plan.behind import short
+from privql.plan.picks import WAYS
 from privql.plan.program import BlockPlan, Measurement
 from privql.plan.ranks import off, ranked
 from privql.plan.selection import Selection
@@ -152,6 +153,8 @@ def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: s
         + how,
         2,
     )
+    if one.aggregate.combined:
+        yield folded("one sum, less noisy than its parts would be", 4)
     for argument in (one.aggregate, *_further(one.aggregate)):
         for line in _argument(argument, check, told):
             yield folded(line, 4)

@@ -141,7 +141,7 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
         one = plan.measurements[source]
         assert one.scale is not None
         if one.picked is not None:  # the first of its candidates, the second, …
-            out.append(Recipe(one.picked.term.keys[-1], len(out), one.scale, aggregate.type))
+            out.append(Recipe(one.picked.candidates, len(out), one.scale, aggregate.type))
             continue
         if one.placed is not None:
             at = cell(aggregate, one.placed)

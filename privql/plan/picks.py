@@ -1,14 +1,13 @@
-"""How candidates are chosen by their counts, how far behind one that is chosen may be, and what the kernel proves."""
+"""How candidates are chosen by their counts, and what the kernel proves of it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from privql.check.relations import Aggregate, Block, Choice
+from privql.check.relations import Aggregate, Block
 from privql.diagnostics import refuse
 from privql.kernel import picks
 from privql.kernel.measure import Sensitivity
@@ -69,34 +68,3 @@ def chosen(aggregate: Aggregate, lowered: Lowered, epsilon: Fraction) -> Picked:
     return picks.most_frequent(
         lowered.stable, lowered.keys, candidates, aggregate.where, choice.count, choice.way, epsilon
     )
-
-
-# ---------------------------------------------------------------- how far behind
-
-
-def short(choice: Choice, exponent: Fraction, confidence: Fraction) -> Fraction:
-    """At most so many rows fewer than any that is left has one that is chosen."""
-    return Fraction(_far(choice, confidence)) / exponent
-
-
-def exponent_within(choice: Choice, rows: int, confidence: Fraction) -> Fraction:
-    """One that keeps what is chosen within so many rows, in four digits, rounded up: it is not, if `rows` + 1 behind."""
-    least = _far(choice, confidence) / (rows + 1) * (1 + 1e-12)
-    digits = 3 - math.floor(math.log10(least))
-    return Fraction(math.ceil(least * 10**digits), 10**digits)
-
-
-def _far(choice: Choice, confidence: Fraction) -> float:
-    """As a multiple of 1 / exponent. A candidate that is g behind is chosen with probability e^-exponent·g at most, by
-    its coin half of that; of noises, some two must differ by g, and one of them is g/2 or more with twice that."""
-    every, others = len(choice.candidates), len(choice.candidates) - 1
-    match choice.way:
-        case "FLIP":
-            times, draws = 1, Fraction(choice.count * others, 2)
-        case "EXPONENTIAL":
-            times, draws = 1, Fraction(choice.count * others)
-        case "NOISY_MAX":
-            times, draws = 2, Fraction(2 * choice.count * every)
-        case _:
-            times, draws = 2, Fraction(2 * every)
-    return times * (math.log(max(draws, 1)) - math.log(1 - confidence))

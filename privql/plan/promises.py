@@ -21,6 +21,7 @@ from privql.kernel.ratios import FEWEST, epsilon_of_covariance, epsilon_of_mean,
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within
 from privql.plan.amounts import known
+from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
 _MOST = 2**62  # rows that anybody has
@@ -63,6 +64,8 @@ def promised(
     if width <= 0:
         raise refuse("PQL0503", "WITHIN needs a positive error", clause.span, help="write WITHIN 20")
     rows = 0 if clause.given is None else _rows(known(clause.given, params, "GIVEN"), aggregate, clause.span)
+    if aggregate.choice is not None:
+        return sensitivity.l1 * exponent_within(aggregate.choice, math.floor(width), confidence)
     match contribution:
         case Balance(steps=steps):
             reach = steps.high - steps.low

@@ -200,7 +200,7 @@ def test_how_far_a_unit_moves_the_counts(
 ) -> None:
     one = most_frequent(scanned(change_one, rows), keys, VALUES, None, picks, way, Fraction(1, 3))
     assert (one.moved, one.exponent, one.rows) == (moved, Fraction(exponent), rows)
-    assert one.cost.epsilon == Fraction(1, 3) and not one.cost.delta and one.candidates == 3
+    assert one.cost.epsilon == Fraction(1, 3) and not one.cost.delta and one.candidates == VALUES
 
 
 @pytest.mark.parametrize(
