@@ -32,7 +32,7 @@ def read_inside(term: Scalar, context: Context) -> set[str]:
     found: set[str] = set()
     for name in fields(term):
         if name in context.subqueries:
-            found |= {id for inner in _terms(context.subqueries[name]) for id in read_inside(inner, context)}
+            found |= {id for inner in terms_in(context.subqueries[name]) for id in read_inside(inner, context)}
             found |= {id for rel in _shared(context.subqueries[name], context) for id in _read(rel, context)}
         else:
             found.add(name)
@@ -67,7 +67,7 @@ def around(rel: Rel, context: Context) -> set[str]:
 
 
 def _read(rel: Rel, context: Context) -> set[str]:
-    return {id for term in _terms(rel) for id in read_inside(term, context)}
+    return {id for term in terms_in(rel) for id in read_inside(term, context)}
 
 
 def _subquery(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
@@ -105,11 +105,12 @@ def rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any
     return rebuilt(node, change)
 
 
-def _terms(node: Any) -> Iterator[Scalar]:
+def terms_in(node: Any) -> Iterator[Scalar]:
+    """The expressions that stand in a record, each whole."""
     if isinstance(node, Field | Const | Apply):
         yield node
     else:
-        yield from (term for part in inside(node) for term in _terms(part))
+        yield from (term for part in inside(node) for term in terms_in(part))
 
 
 def _shared(node: Any, context: Context) -> Iterator[Rel]:

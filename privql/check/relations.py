@@ -347,6 +347,7 @@ class Aggregate:
     order: tuple[SortKey, ...] = ()
     together: str = ""  # those that are measured as one have the same
     asked: tuple[Literal["itself", "root"], ...] = ("itself",)  # of a variance: which of the two stands in the query
+    combined: bool = False  # a sum of several that stand in the query
     bins: tuple[Scalar, int] | None = None  # counted for each of so many bins, by the number that a row has
     choice: Choice | None = None  # its answer is one of the values listed there
 

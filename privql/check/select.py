@@ -18,6 +18,7 @@ from privql.check.items import Item, items_of, names
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
 from privql.check.lists import expanded, nowhere_else
 from privql.check.named import private
+from privql.check.one_sum import added_up
 from privql.check.operations import coerce, known_from, not_yet
 from privql.check.private_rows import no_unit, private_rows, undistinct, values_of
 from privql.check.relations import (
@@ -119,6 +120,8 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     order = ordered(tail, items, replace(later, clause="ORDER BY", alias_rule="first"), collector)
 
     nowhere_else(reads(tuple(collector.windows), context), collector, "a window")
+    if secret and frame is None and not collector.gathered:
+        items, tests, order = added_up(items, tests, order, collector, context)
     if tail.per_unit and not (secret and (collector.gathered or not grouped)):
         raise no_unit(node.span)
     if secret and not grouped:
