@@ -39,6 +39,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0306": "a column is neither a group key nor inside an aggregate",
     "PQL0307": "tables that are put together do not match",
     "PQL0308": "this must be a constant",
+    "PQL0309": "nothing tells the error of this number",
     "PQL0401": "private rows cannot be output",
     "PQL0402": "an aggregate needs a bounded argument",
     "PQL0403": "the groups are not known",

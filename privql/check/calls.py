@@ -18,6 +18,7 @@ from privql.check.scope import unknown_name
 from privql.check.several import alone, several
 from privql.check.spelled import SPELLED
 from privql.check.spread import meant, spread
+from privql.check.told import TOLD, told
 from privql.check.typed import Place, Typed
 from privql.check.windows import window
 from privql.diagnostics import refuse
@@ -42,6 +43,8 @@ def call(node: ast.Call, place: Place) -> Typed:
         )
     if name == "grouping":
         return grouping(node, place)
+    if name in TOLD:
+        return told(node, place)
     return _scalar(node, name, place)
 
 

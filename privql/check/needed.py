@@ -47,6 +47,7 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
         tuple(_block(_numbered(query.blocks[old], numbers), numbers) for old in numbers),
         tuple((name, _numbered(rel, numbers)) for name, rel in query.shared if name in named),
         tuple((name, _numbered(one, numbers)) for name, one in query.subqueries if name in named),
+        query.told,
     )
 
 

@@ -22,6 +22,7 @@ from privql.check.relations import (
 from privql.check.scope import Bound, InSight, Scope
 from privql.check.select import select
 from privql.check.tail import Tail
+from privql.check.told import among_released_rows
 from privql.check.typed import Context, Place
 from privql.check.values import values
 from privql.diagnostics import Diagnostic, Fix, Span, refuse
@@ -40,7 +41,16 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
         context.clauses.append((None, tuple(unpaid)))
     if private(rel):
         raise _private_output(node)
-    made = CheckedQuery(rel, columns, tuple(context.blocks), tuple(context.shared), tuple(context.subqueries.items()))
+    made = CheckedQuery(
+        rel,
+        columns,
+        tuple(context.blocks),
+        tuple(context.shared),
+        tuple(context.subqueries.items()),
+        tuple(context.told.items()),
+    )
+    if context.told:
+        among_released_rows(made, context)
     return needed(made, context)
 
 

@@ -8,7 +8,9 @@ nothing depends on SQL's scoping any more. A subquery used as a value is a `Fiel
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import IntEnum
+from fractions import Fraction
 from typing import Literal
 
 from privql.diagnostics import NOWHERE, Span
@@ -320,6 +322,17 @@ class Subquery:
 
 
 @frozen
+class Told:
+    """ERROR(x), LOW(x, p) or HIGH(x, p), as a value: a `Field` named in `CheckedQuery.told`."""
+
+    kind: Literal["error", "low", "high"]
+    value: Scalar
+    confidence: Fraction
+    type: ValueType
+    span: Span = field(default=NOWHERE, kw_only=True, compare=False)
+
+
+@frozen
 class Choice:
     """The most frequent of these values, or several of them: `count`, each one an aggregate of those `together`."""
 
@@ -404,3 +417,4 @@ class CheckedQuery:
     blocks: tuple[Block, ...]
     shared: tuple[tuple[str, Rel], ...]  # in order of definition
     subqueries: tuple[tuple[str, Subquery], ...]
+    told: tuple[tuple[str, Told], ...] = ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from privql.check.env import Env
-from privql.check.relations import Attribute, Block, Label, Rel, Subquery
+from privql.check.relations import Attribute, Block, Label, Rel, Subquery, Told
 from privql.check.scope import Bound, Scope
 from privql.diagnostics import NOWHERE, Diagnostic, Source, Span
 from privql.domains import Domain, finite, grid_of
@@ -91,6 +91,7 @@ class Context:
     blocks: list[Block] = field(default_factory=list)
     shared: list[tuple[str, Rel]] = field(default_factory=list)
     subqueries: dict[str, Subquery] = field(default_factory=dict)
+    told: dict[str, Told] = field(default_factory=dict)
     asked: dict[tuple[object, ...], tuple[Scope, Typed]] = field(default_factory=dict)  # queries in expressions so far
     notes: list[Diagnostic] = field(default_factory=list)
     used: dict[str, Span] = field(default_factory=dict)  # where a column was last written

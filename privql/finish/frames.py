@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from privql.finish.accuracy import bounds
-from privql.finish.resampling import Ends, bounds_of
 from privql.finish.writing import to_decimal
 from privql.kernel.scalars import Value, ValueType
 
@@ -43,34 +40,10 @@ def interval_frame(release: Release, confidence: Fraction) -> pd.DataFrame:
         if column.law is None and at not in spreads:
             continue
         columns += [(f"{column.name}_low", column.type), (f"{column.name}_high", column.type)]
-        numbers = [row[at] for row in release.rows]
-        found: Sequence[Ends | None]
-        if column.law is not None:
-            found = bounds(column.law, numbers, column.cells, confidence)
-        else:
-            found = bounds_of(spreads[at], numbers, column.type, confidence)
-        pairs = [(None, None) if pair is None else _ends(pair, column.type) for pair in found]
+        found = release.ends(at, confidence)
+        pairs = [(None, None) if pair is None else pair for pair in found]
         values += [[low for low, _ in pairs], [high for _, high in pairs]]
     return _frame(columns, values, len(release.rows))
-
-
-def _ends(found: Ends, type: ValueType) -> tuple[Value, Value]:
-    """An end that is open is infinite, and of a type without infinities NULL."""
-    low, high = found
-    match type.kind:
-        case "INT":
-            return math.floor(low) if math.isfinite(low) else None, math.ceil(high) if math.isfinite(high) else None
-        case "FLOAT":
-            return _float(low), _float(high)
-        case _:
-            return low if math.isfinite(low) else None, high if math.isfinite(high) else None
-
-
-def _float(end: float | Fraction) -> float:
-    try:
-        return float(end)
-    except OverflowError:
-        return math.copysign(math.inf, end)
 
 
 def _frame(columns: Sequence[tuple[str, ValueType]], values: Sequence[Sequence[Value]], rows: int) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """What is kept of an answer so that its errors can be computed later: its noisy cells, and what was made of them.
 
-All of it is released or public. As JSON a record is its name and its fields; what a later version does not know any more
-is no answer lost, but only its errors.
+All of it is released or public. As JSON a record is its name and its fields; what a later version does not know any
+more is no answer lost, but only its errors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from privql.check import relations
-from privql.check.relations import Attribute, Block, CheckedQuery, Label, Rows
+from privql.check.relations import Aggregate, Attribute, Block, CheckedQuery, Label, Rows
 from privql.diagnostics import Span
 from privql.domains import Domain
 from privql.finish import recipe as recipes_
@@ -45,22 +45,25 @@ class Made:
     query: CheckedQuery
     blocks: tuple[NoisyBlock, ...]
     releases: Mapping[str, str]
+    given: tuple[Table, ...] = ()  # what was looked up on the way; the query knows them as blocks after its own
 
 
 def slim(query: CheckedQuery) -> CheckedQuery:
     """Without what only planning reads."""
     columns = tuple(Attribute(one.id, one.name, one.type, Domain(), Label.RELEASED) for one in query.columns)
-    return replace(query, columns=columns, blocks=())
+    return replace(query, columns=columns, blocks=(), told=())
 
 
 def slim_block(block: Block) -> Block:
     nothing = Rows((), ())
-    aggregates = tuple(
-        replace(one, argument=None, where=None, privacy=None, order=(), others=tuple((_NULL, d) for _, d in one.others))
-        for one in block.aggregates
-    )
+    aggregates = tuple(_slim_aggregate(one) for one in block.aggregates)
     keys = tuple(replace(key, value=_NULL) for key in block.keys)
     return replace(block, rel=nothing, aggregates=aggregates, keys=keys)
+
+
+def _slim_aggregate(one: Aggregate) -> Aggregate:
+    others = tuple((_NULL, domain) for _, domain in one.others)
+    return replace(one, argument=None, where=None, privacy=None, order=(), bins=None, others=others)
 
 
 _NULL = scalars.Const(None, scalars.NULL)
@@ -72,6 +75,7 @@ def written(made: Made) -> dict[str, Any]:
         "query": _json(made.query),
         "blocks": [_json(one) for one in made.blocks],
         "releases": dict(made.releases),
+        "given": _json(made.given),
     }
 
 
@@ -79,9 +83,10 @@ def read(stored: Mapping[str, Any]) -> Made | None:
     """None where it was written by a version that had other records."""
     try:
         query, blocks = _record(stored["query"]), tuple(map(_record, stored["blocks"]))
+        given = _record(stored["given"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    return Made(stored["name"], query, blocks, stored["releases"])
+    return Made(stored["name"], query, blocks, stored["releases"], given)
 
 
 _KNOWN: dict[str, type[Any]] = {

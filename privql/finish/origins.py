@@ -91,6 +91,8 @@ class _Way:
         match rel:
             case Measured(block=block, columns=columns):
                 place = _place(columns, id)
+                if block >= len(self.keys):  # numbers that were looked up
+                    return ()
                 keys = self.keys[block]
                 return (
                     ()

@@ -80,8 +80,8 @@ def sample(recipe: Recipe, scale: Fraction, count: int, source: np.random.Genera
 
 
 def sample_of_found(law: Count, number: int, count: int, source: np.random.Generator) -> list[int]:
-    """Noise that the number of units of a found group may have. Given that it was seen, `number` or more is the likelier
-    the more units there are (`privql.kernel.found`): that chance, as a distribution function over units, is drawn from."""
+    """Noise that the number of units of a found group may have. Given that it was seen, `number` or more is the
+    likelier the more units there are (`privql.kernel.found`): that chance is the distribution function to draw from."""
     reach, scale = law.reach, float(law.scale)
     units = np.arange(max(1, number - reach), number + reach + 1, dtype=np.float64)
     seen = np.maximum(reach + 1 - units, -reach)

@@ -6,7 +6,7 @@ It is immutable and made of exact values, so that the ledger can keep it and giv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from privql.check.relations import Label
 from privql.diagnostics import NOWHERE, refuse
 from privql.domains import Domain, number_text
-from privql.finish.accuracy import Cells, halves
+from privql.finish.accuracy import Cells, bounds, halves
 from privql.finish.recipe import Law
 from privql.finish.table import Table
 from privql.finish.text import MOST_ROWS, text_table
 from privql.finish.writing import csv_field, plain, shown
 from privql.kernel.cost import Cost, amount_text
-from privql.kernel.scalars import ValueType
+from privql.kernel.scalars import Value, ValueType
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +179,21 @@ class Release:
                 columns.append([None] * len(rows))
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def ends(self, at: int, confidence: Fraction) -> Sequence[tuple[Value, Value] | None]:
+        """The interval of each number of a column, in values of its type. An end that is open is infinite, or NULL."""
+        column, numbers = self.columns[at], [row[at] for row in self.rows]
+        found: Sequence[tuple[float | Fraction, float | Fraction] | None] = [None] * len(numbers)
+        if column.law is not None:
+            found = bounds(column.law, numbers, column.cells, confidence)
+        elif at in (spreads := self.computed_spreads(confidence)):
+            from privql.finish.resampling import bounds_of
+
+            found = bounds_of(spreads[at], numbers, column.type, confidence)
+        return [
+            None if pair is None else (_end(pair[0], column.type), _end(pair[1], column.type, up=True))
+            for pair in found
+        ]
+
     def computed_spreads(self, confidence: Fraction) -> Mapping[int, Spread]:
         """By column, of those that were computed from noisy numbers and have no law of their own."""
         if self.spreads is None or not any(computed(column) for column in self.columns):
@@ -190,3 +205,18 @@ class Release:
 def computed(column: Column) -> bool:
     """Whether it may have an error that no law of its own tells."""
     return column.law is None and column.label is Label.RELEASED and column.type.kind in ("INT", "FLOAT", "DECIMAL")
+
+
+def _end(end: float | Fraction, type: ValueType, up: bool = False) -> Value:
+    match type.kind:
+        case "FLOAT":
+            try:
+                return float(end)
+            except OverflowError:
+                return math.copysign(math.inf, end)
+        case _ if not math.isfinite(end):
+            return None
+        case "INT":
+            return math.ceil(end) if up else math.floor(end)
+        case _:
+            return Fraction(end)

@@ -71,8 +71,8 @@ def _column_from_json(stored: dict[str, Any]) -> Column:
     type = type_from_json(stored["type"])
     law = None
     if stored["law"] is not None:
-        kind, grid, scale, low, high, noise = stored["law"]
-        law = Law(kind, Fraction(grid), Fraction(scale), low, high, noise)
+        kind, grid, scale, low, high, *noise = stored["law"]  # of the first form it is Laplace
+        law = Law(kind, Fraction(grid), Fraction(scale), low, high, *noise)
     cells = tuple(None if pair is None else (pair[0], pair[1]) for pair in stored["cells"])
     return Column(stored["name"], type, _domain_from_json(stored["domain"], type), Label[stored["label"]], law, cells)
 

@@ -98,6 +98,10 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
 
 def _query(node: ast.Query, made: StatementCheck, context: Context) -> StatementCheck:
     query = checked(node, context)
+    if query.told:
+        from privql.pipeline.told import proved  # brings numpy along
+
+        proved(query)
     program = plan(query, context.clauses, context.manners, context.env)
     return replace(made, query=query, plan=program, attributes=context.attributes)
 

@@ -1,7 +1,7 @@
 """The errors of what was computed from noisy numbers: the whole answer again, on cells whose noise is drawn anew.
 
-Nothing of the data is read and nothing is spent: cells, laws and what is public are all it takes. The first replicate is
-the answer itself; a row that does not come out of it as it was handed out has no error.
+Nothing of the data is read and nothing is spent: cells, laws and what is public are all it takes. The first replicate
+is the answer itself; a row that does not come out of it as it was handed out has no error.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class Errors:
 
     def _computed(self, count: int) -> Mapping[int, Spread]:
         blocks = [_block_leaf(self.made.name, at, one, count) for at, one in enumerate(self.made.blocks)]
+        blocks += [Leaf(table, None) for table in self.made.given]
         released = {name: _released_leaf(release, count) for name, release in self.releases.items()}
         every = Table((_NUMBER,), tuple((number,) for number in range(count + 1)))
         asked = shadowed(self.made.query, blocks, released, every)

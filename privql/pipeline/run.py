@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
+from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
@@ -27,7 +27,8 @@ from privql.pipeline.places import Places
 from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import canonical, inputs, leaves, name_taken, request_for, roots
-from privql.pipeline.steps import Program, derived
+from privql.pipeline.steps import Answered, Program, derived
+from privql.pipeline.told import Rows, resolved, values
 from privql.plan.program import Plan
 from privql.release import release
 
@@ -68,10 +69,7 @@ def run(check: StatementCheck, desk: Desk) -> Release:
 def _free(check: StatementCheck, desk: Desk) -> Release:
     """Public and released rows only: nothing is charged. A named answer is kept, so that it can be built upon."""
     assert check.query is not None
-    table, earlier = _answer(check.query, (), desk), _earlier(check.query, desk)
-    answer = present(check.query, (), table, cost=Cost(), dummy=_invented(check.query, desk), earlier=earlier)
-    if earlier:
-        answer = replace(answer, made=Made("", slim(check.query), (), _named(check.query, desk)))
+    answer = replace(_told(check.query, (), (), desk, ""), dummy=_invented(check.query, desk))
     if check.name is None:
         return _with_errors(answer, desk)
     text = f"{canonical(check)} {inputs(check, desk.release_id)}"
@@ -93,7 +91,8 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     for block in plans:
         for _, rel, columns in block.publics:
             post.rehearse(derived(check.query, rel, columns), released, dummies)
-    post.rehearse(check.query, released, dummies)
+    query, given = resolved(check.query, lambda *_: ())
+    post.rehearse(query, released, dummies, given)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
     if isinstance(granted, Replay):
@@ -107,26 +106,47 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
         lambda query, blocks: _answer(query, blocks, desk),
     )
     answered = program.run()
-    ids = threaded_ids(check.query, [one.recipes for one in answered])
-    query = thread(check.query, ids)
-    made = present(
-        check.query,
-        [MeasuredBlock(one.recipes, one.cells) for one in answered],
-        _answer(query, [one.table for one in answered], desk, [(row_id(id), INT) for id in ids]),
-        cost=check.plan.cost,
-        release_id=granted.release_id,
-        certificate=certificate(Plan(tuple(one.plan for one in answered))),
-        dummy=desk.dummy,
-        earlier=_earlier(check.query, desk),
-    )
     noisy = tuple(
         NoisyBlock(slim_block(one.plan.block), one.recipes, tuple(one.cells), tuple(one.groups), one.levels)
         for one in answered
     )
-    if numbers(noisy) <= MOST_CELLS and (check.name is not None or any(map(computed, made.columns))):
-        made = replace(made, made=Made(granted.release_id, slim(check.query), noisy, _named(check.query, desk)))
+    made = replace(
+        _told(check.query, answered, noisy, desk, granted.release_id),
+        cost=check.plan.cost,
+        release_id=granted.release_id,
+        certificate=certificate(Plan(tuple(one.plan for one in answered))),
+        dummy=desk.dummy,
+    )
+    if check.name is None and not any(map(computed, made.columns)):
+        made = replace(made, made=None)  # each of its numbers knows its own error
     # Another process may have answered the same charge first: then its answer is the answer.
     return _with_errors(Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer), desk)
+
+
+def _told(
+    query: CheckedQuery, answered: Sequence[Answered], noisy: tuple[NoisyBlock, ...], desk: Desk, name: str
+) -> Release:
+    """The answer, with the errors of its numbers; and with those that it is asked to tell."""
+    known = numbers(noisy) <= MOST_CELLS
+
+    def answer(query: CheckedQuery, given: Sequence[Table]) -> Release:
+        ids = threaded_ids(query, [one.recipes for one in answered])
+        tables = [*(one.table for one in answered), *given]
+        made = present(
+            query,
+            [MeasuredBlock(one.recipes, one.cells) for one in answered],
+            _answer(thread(query, ids), tables, desk, [(row_id(id), INT) for id in ids]),
+            cost=Cost(),
+            earlier=_earlier(query, desk),
+        )
+        if not known or not (noisy or _named(query, desk)):
+            return made
+        return replace(made, made=Made(name, slim(query), noisy, _named(query, desk), tuple(given)))
+
+    def look(query: CheckedQuery, asked: Sequence[Told], given: Sequence[Table]) -> Rows:
+        return values(_with_errors(answer(query, given), desk), asked)
+
+    return answer(*resolved(query, look))
 
 
 def _replayed(found: Replay) -> Release:

@@ -79,10 +79,11 @@ class PostProcessor:
         query: CheckedQuery,
         released: Mapping[str, Table] | None = None,
         dummies: Mapping[str, Table] | None = None,
+        given: Sequence[Table] = (),
     ) -> None:
         """Run it on blocks without groups: what the engine cannot compute is known before anything is paid for."""
         blocks = [Table(block.columns, ()) for block in query.blocks]
-        self.run(query, blocks, released, dummies)
+        self.run(query, [*blocks, *given], released, dummies)
 
     def distinct_values(self, table: str, column: str) -> tuple[Value, ...] | None:
         """The values of a public table's column in order, NULL left out; None if there are more than a million."""

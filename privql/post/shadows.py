@@ -82,6 +82,7 @@ class Shadowed:
     columns: tuple[int, ...]  # which of the columns of the answer have one
     monotone: tuple[bool, ...]
     outputs: tuple[tuple[str, ValueType], ...]
+    lost: frozenset[int] = frozenset()  # noisy columns that have none
 
 
 def shadowed(query: CheckedQuery, blocks: Sequence[Leaf], released: Mapping[str, Leaf], replicates: Table) -> Shadowed:
@@ -99,6 +100,7 @@ def shadowed(query: CheckedQuery, blocks: Sequence[Leaf], released: Mapping[str,
         tuple(columns) if number is not None else (),
         tuple(id not in made.bent for id in ids),
         tuple((shadow(id), query.columns[at].type) for id, at in zip(ids, columns, strict=True)),
+        frozenset(at for at, column in enumerate(query.columns) if column.id in made.lost),
     )
 
 
