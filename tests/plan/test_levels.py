@@ -1,0 +1,145 @@
+"""Which marginals are measured: the error that is made least is that of the explicit matrix, and less is not found by
+trying every choice of marginals."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from privql.diagnostics import Source
+from privql.pipeline.check import check_text
+from privql.plan.levels import Set, Split, best, intersections
+from privql.plan.program import BlockPlan
+from tests.finish.test_consistent import matrix, subsets
+from tests.soundness.world import environment
+
+ENV = environment()
+
+
+def problems(seed: int, count: int) -> Iterator[tuple[tuple[int, ...], tuple[Set, ...], random.Random]]:
+    choice = random.Random(seed)
+    for _ in range(count):
+        keys = choice.choice((1, 2, 2, 3))
+        sizes = tuple(choice.choice((1, 2, 3, 5, 12, 31, 100)) for _ in range(keys))
+        rollup = [frozenset(range(at)) for at in range(keys + 1)]
+        some = choice.sample(subsets(keys), choice.randint(1, 2**keys))
+        yield sizes, tuple(choice.choice((rollup, subsets(keys), some))), choice
+
+
+def candidates(sizes: Sequence[int], asked: Sequence[Set]) -> list[Set]:
+    return list(dict.fromkeys([frozenset(range(len(sizes))), *asked]))
+
+
+def split(sizes: tuple[int, ...], asked: tuple[Set, ...], gains: dict[Set, float]) -> Split:
+    return Split(sizes, asked, intersections(list(gains)), gains)
+
+
+def test_the_error_is_that_of_the_matrix() -> None:
+    choice, finite = random.Random(1), 0
+    for _ in range(80):
+        sizes = tuple(choice.choice((1, 2, 3, 4)) for _ in range(choice.randint(1, 3)))
+        asked = tuple(choice.sample(subsets(len(sizes)), choice.randint(1, 2 ** len(sizes))))
+        gains = {one: choice.choice((1.0, 1.0, 4.0)) for one in candidates(sizes, asked)}
+        parts = {one: choice.random() for one in gains if choice.random() < 0.7} or {next(iter(gains)): 1.0}
+        told = split(sizes, asked, gains).error(parts)
+        weighed = {one: part * math.sqrt(gains[one]) / sum(parts.values()) for one, part in parts.items()}
+        design = np.concatenate([matrix(one, sizes) * part for one, part in weighed.items()])
+        if told == math.inf:
+            assert any(not any(one <= of for of in parts) for one in asked)
+            continue
+        covariance = np.linalg.pinv(design.T @ design)
+        assert np.allclose(told, sum(np.trace(by @ covariance @ by.T) for by in (matrix(one, sizes) for one in asked)))
+        finite += 1
+    assert finite > 30
+
+
+def test_no_choice_of_marginals_is_much_better() -> None:
+    several = 0
+    for sizes, asked, choice in problems(2, 60):
+        gains = dict.fromkeys(candidates(sizes, asked), 1.0)
+        tried = split(sizes, asked, gains)
+        found = best(sizes, asked, tuple(gains.items()))
+        assert abs(sum(found.values()) - 1) < 1e-9
+        several += len(found) > 1
+        least = tried.error({frozenset(range(len(sizes))): 1.0})
+        for size in range(1, len(gains) + 1):
+            for some in combinations(gains, size):
+                start = {one: tried.size(one) ** (1 / 3) * choice.uniform(0.5, 2) for one in some}
+                if tried.error(start) < math.inf:
+                    least = min(least, tried.error(tried.settled(start)))
+        assert tried.error(found) <= least * 1.005
+    assert several > 15
+
+
+def test_what_is_settled_is_where_no_small_change_is_better() -> None:
+    for sizes, asked, choice in problems(3, 60):
+        gains = {one: choice.choice((1.0, 4.0)) for one in candidates(sizes, asked)}
+        tried, found = split(sizes, asked, gains), best(sizes, asked, tuple(gains.items()))
+        for _ in range(5):
+            near = {one: part * choice.uniform(0.98, 1.02) for one, part in found.items()}
+            assert tried.error(near) >= tried.error(found) * (1 - 1e-9)
+
+
+def test_what_has_very_many_sets_is_measured_at_once_by_its_finest_groups() -> None:
+    keys = 12
+    every = tuple(map(frozenset, chain.from_iterable(combinations(range(keys), size) for size in range(keys + 1))))
+    found = best((2,) * keys, every, tuple((one, 1.0) for one in (frozenset(range(keys)), *every)))
+    assert found == {frozenset(range(keys)): 1.0}
+
+
+def planned(sets: str, asked: str = "COUNT(*)", table: str = "people", end: str = "SPEND EPSILON 1/7") -> BlockPlan:
+    check, _ = next(iter(check_text(Source(f"SELECT {asked} FROM {table} GROUP BY {sets} {end}"), ENV)))
+    assert check.ok and check.plan is not None, check.diagnostics
+    (block,) = check.plan.blocks
+    return block
+
+
+@pytest.mark.parametrize(
+    "sets", ["ROLLUP (a, d, b)", "GROUPING SETS ((a), (d))", "CUBE (s, k)", "CUBE (a, s)", "GROUPING SETS (a, ())"]
+)
+@pytest.mark.parametrize("table", ["people", "dues"])
+@pytest.mark.parametrize("asked", ["COUNT(*)", "AVG(b), STDDEV(f), SUM(c), COUNT(*)"])
+def test_the_shares_add_up_to_what_is_spent(sets: str, table: str, asked: str) -> None:
+    block = planned(sets, asked, table)
+    assert sum(one.share for one in block.marginals) == 1 and all(one.share > 0 for one in block.marginals)
+    made = [block.measured, *block.beside]
+    assert sum(one.cost.epsilon for one in made if one is not None) == Fraction(1, 7)
+    for at, one in enumerate(block.measurements):
+        parts = block.parts(at)
+        assert one.split == (len(block.marginals) > 1) == bool(parts)
+        assert not parts or sum(part.epsilon.constant for _, part in parts) == one.epsilon.constant
+        for (_, part), each in zip(parts, made, strict=False):
+            assert each is not None and each.parts[at].scale == part.scale  # type: ignore[union-attr]
+
+
+def test_one_set_of_all_keys_is_measured_as_ever() -> None:
+    assert planned("a, d").marginals == () and planned("a, d").beside == ()
+
+
+def test_what_is_promised_is_promised_of_the_finest_groups() -> None:
+    for asked, end in (("COUNT(*)", "WITHIN 20"), ("COUNT(* WITHIN 20), SUM(b)", "SPEND EPSILON 50")):
+        block = planned("GROUPING SETS ((a), (d))", asked, end=end)
+        assert [one.keys for one in block.marginals] == [(0, 1)] and not block.beside
+
+
+def test_a_parameter_may_still_have_no_value() -> None:
+    block = planned("GROUPING SETS ((a), (d))", end="SPEND EPSILON $e")
+    assert block.measured is None and len(block.marginals) == 2
+    assert [str(part.epsilon) for _, part in block.parts(0)] == [f"{one.share}*$e" for one in block.marginals]
+
+
+def test_a_lone_group_may_be_moved_by_less() -> None:
+    """One changed person moves two groups by one each, but a total by one: half as much noise at the same price."""
+    sizes, total, full = (12, 6), frozenset[int](), frozenset((0, 1))
+    for table, gain in (("people", 1.0), ("members", 4.0)):
+        block = planned("GROUPING SETS ((a, d), ())", table=table)
+        shares = best(sizes, (full, total), ((full, 1.0), (total, gain)))
+        assert all(abs(one.share - Fraction(shares[frozenset(one.keys)])) < 1e-3 for one in block.marginals)
+        ((level, part),) = [(one, one.parts[0]) for one in block.beside]
+        assert not level.term.keys and part.sensitivity.l1 == 1
