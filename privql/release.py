@@ -30,6 +30,7 @@ from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit
 from privql.names import fold
 from privql.noise.exponential import exponential
+from privql.noise.gaussian import rounded_gaussian
 from privql.noise.laplace import discrete_laplace
 from privql.noise.minimum import noisy_minimum
 from privql.noise.picks import picked
@@ -109,7 +110,8 @@ def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[in
     at = 0
     for part in measured.parts:
         width = cells(part.contribution)
-        noise = discrete_laplace(part.scale, term.groups * width)
+        draw = rounded_gaussian if part.noise == "gaussian" else discrete_laplace
+        noise = draw(part.scale, term.groups * width)
         columns.append(
             np.asarray(exact, dtype=object)[:, at : at + width] + noise.astype(object).reshape(term.groups, width)
         )

@@ -155,13 +155,18 @@ def _draw(draw: Draw, drawn: Placed) -> dict[str, Any]:
 
 def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid. They are not there
-    before the bounds that they follow from are found. `also`: what is read off the same cells."""
+    before the bounds that they follow from are found. `also`: what is read off the same cells. The `scale` of a
+    Gaussian is its deviation. Those of a block are paid for together: what they cost is what their ε and δ add up to."""
     scale = one.scale
     grid = one.grid
     out: dict[str, Any] = {"text": one.aggregate.text}
     if source is not None:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
-    noise = str(scale * grid) if scale is not None else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
+    gaussian = one.noise == "gaussian"
+    unknown = None if gaussian else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
+    noise = str(scale * grid) if scale is not None else unknown
+    if gaussian:
+        out["mu_squared"] = str(one.mu_squared) if one.mu_squared is not None else None
     if one.also:
         out["also"] = [other.text for other in one.also]
     return out | {
@@ -170,10 +175,10 @@ def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
         "rows_per_unit": str(one.rows),
         "l1": str(one.sensitivity.l1 * grid) if not one.open else None,
         "l2_squared": str(one.sensitivity.l2_squared * grid**2) if not one.open else None,
-        "mechanism": "discrete_laplace",
+        "mechanism": "rounded_gaussian" if gaussian else "discrete_laplace",
         "release": _RELEASES.get(type(one.contribution), "sum"),
         "scale": noise if not one.open else None,
         "grid": str(grid) if not one.open else None,
         "epsilon": str(one.epsilon),
-        "delta": "0",
+        "delta": str(one.delta),
     }

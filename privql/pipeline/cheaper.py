@@ -138,7 +138,8 @@ def _ratio(one: _Number, other: _Number) -> Fraction:
 
 def _noise(one: Measurement) -> Fraction:
     assert one.scale is not None
-    return one.scale * one.grid
+    deviations = 1 if one.noise == "gaussian" else Fraction(1414, 1000)
+    return one.scale * one.grid * deviations
 
 
 def _price(before: Plan, after: Plan) -> str:
@@ -163,7 +164,7 @@ def _error(one: _Number) -> str:
     if source.picked is not None and source.aggregate.choice is not None:
         return f"{rough(short(source.aggregate.choice, source.picked.exponent, _SURE))} rows"
     among = source.among_many(_SURE)
-    return f"{rough(among)}/n" if among is not None else f"by noise of scale {rough(_noise(source))}"
+    return f"{rough(among)}/n" if among is not None else f"by noise of deviation {rough(_noise(source))}"
 
 
 # ---------------------------------------------------------------- the rewrites

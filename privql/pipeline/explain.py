@@ -11,10 +11,10 @@ from privql.check.relations import Aggregate
 from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
+from privql.kernel.noises import halfwidth
 from privql.kernel.picks import rounds
 from privql.kernel.scalars import Field, Value, ValueType, fields
 from privql.kernel.sums import Balance, cells
-from privql.kernel.tails import halfwidth
 from privql.pipeline.cheaper import cheaper
 from privql.pipeline.levels import levels
 from privql.pipeline.report import StatementCheck, rough
@@ -29,6 +29,8 @@ from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
 _NUMBERS = {2: "two", 3: "three", 4: "four", 6: "six", 9: "nine"}
+_NOISES = {"laplace": "discrete Laplace noise", "gaussian": "rounded Gaussian noise"}
+_UNKNOWN = {"laplace": "Δ/ε", "gaussian": "Δ/μ"}
 _TYPICAL = 1000  # rows, for an error that depends on how many there are
 
 
@@ -158,9 +160,10 @@ def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: s
     for argument in (one.aggregate, *_further(one.aggregate)):
         for line in _argument(argument, check, told):
             yield folded(line, 4)
-    scale = f"scale {rough(one.scale * grid)}" if one.scale is not None else "scale Δ/ε"
+    named = "deviation" if one.noise == "gaussian" else "scale"
+    scale = f"{named} {rough(one.scale * grid)}" if one.scale is not None else f"{named} {_UNKNOWN[one.noise]}"
     error = "" if one.split else f", {scale}, {_error(one)}"
-    yield folded(f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise{error}", 4)
+    yield folded(f"{_priced(one, total)}{error}", 4)
     for other in one.also:
         width = one.halfwidth(_SURE, other)
         error = f": ± {rough(width)} at 95%" if width is not None else ""
@@ -174,14 +177,26 @@ def _searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[
     yield folded(f"{one.aggregate.text}: bounds of {whose} are looked for", 2)
     most = f"of {len(search.intervals)} nested ones, [{number_text(low)}, {number_text(high)}] the widest"
     yield folded(f"ε = {search.epsilon.text}{_share(search.epsilon, total)}: noisy minimum, {most}", 4)
-    price = f"ε = {one.epsilon.text}{_share(one.epsilon, total)}: discrete Laplace noise"
+    price = _priced(one, total)
     if one.scale is None:
-        yield folded(f"{price}, scale Δ/ε, ± depends on the parameters", 4)
+        named = "deviation" if one.noise == "gaussian" else "scale"
+        yield folded(f"{price}, {named} {_UNKNOWN[one.noise]}, ± depends on the parameters", 4)
         return
     mean = isinstance(one.contribution, Balance)
-    times = halfwidth(one.scale, _SURE) * one.grid / (high - low if mean else max(abs(low), abs(high)))
+    times = halfwidth(one.noise, one.scale, _SURE) * one.grid / (high - low if mean else max(abs(low), abs(high)))
     of = "times their width / n at 95% where n rows are averaged" if mean else "times the farther of them at 95%"
     yield folded(f"{price}, ± about {rough(times)} {of}", 4)
+
+
+def _priced(one: Measurement, total: Amount) -> str:
+    delta = f", δ = {rough_amount(one.delta)}" if one.delta else ""
+    return f"ε = {one.epsilon.text}{_share(one.epsilon, total)}{delta}: {_NOISES[one.noise]}"
+
+
+def rough_amount(amount: Fraction) -> str:
+    """Exact where that is short."""
+    exact = amount_text(amount)
+    return exact if len(exact) < 12 else f"{float(amount):.4g}"
 
 
 def _error(one: Measurement) -> str:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from privql.check.relations import Block, GroupingKey
 from privql.domains import number_text
 from privql.kernel.features import Tally, Total
+from privql.kernel.noises import variance
 from privql.pipeline.report import rough
 from privql.plan.levels import variances
 from privql.plan.program import BlockPlan, Measurement
@@ -32,7 +33,8 @@ def levels(plan: BlockPlan, at: int) -> Iterator[str]:
     asked = list(dict.fromkeys(map(frozenset, block.sets)))
     spreads = zip(asked, variances(sizes, asked, measured), strict=True)
     rows = [
-        f"{rough(Fraction(math.sqrt(v)) * one.grid)} {_groups([block.keys[k] for k in sorted(of)])}" for of, v in spreads
+        f"{rough(Fraction(math.sqrt(v)) * one.grid)} {_groups([block.keys[k] for k in sorted(of)])}"
+        for of, v in spreads
     ]
     yield f"standard deviation: {', '.join(rows[:_SHOWN] + ['…'] * (len(rows) > _SHOWN))}"
 
@@ -46,7 +48,5 @@ def _places(keys: Sequence[GroupingKey], block: Block) -> list[int]:
 
 
 def _variance(one: Measurement) -> float:
-    """Of discrete Laplace noise."""
     assert one.scale is not None
-    q = math.exp(-1 / one.scale)
-    return max(2 * q / (1 - q) ** 2, sys.float_info.min)
+    return max(variance(one.noise, one.scale), sys.float_info.min)

@@ -89,9 +89,9 @@ class Purse:
                 "PQL0502",
                 f"`{budget.name}` cannot pay for this",
                 check.span,
-                why=f"with what comes before it the groups that are looked for cost δ = {amount_text(total.delta)}, "
+                why=f"with what comes before it this costs δ = {amount_text(total.delta)}, "
                 f"and δ = {left_text(state.left.delta)} is left",
-                help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or state the groups with KEYS",
+                help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or none: groups stated with KEYS, USING LAPLACE",
             )
         before = "" if total.epsilon == epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"
         return Diagnostic(

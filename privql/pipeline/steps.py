@@ -148,7 +148,7 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
             out.append(Recipe(one.placed.term.steps, at, one.scale, aggregate.type))
             continue
         gives = _GIVES.get(aggregate.function, "mean")
-        out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives))
+        out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives, one.noise))
     return tuple(out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -10,6 +10,7 @@ from privql.check.env import Env
 from privql.check.relations import Aggregate, Block, CheckedQuery
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.kernel.features import Tally
+from privql.kernel.noises import Noise
 from privql.plan import automatic
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search, search_of
@@ -17,6 +18,7 @@ from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
 from privql.plan.levels import Marginal, finest, marginals
 from privql.plan.lower import Lowered, lower
+from privql.plan.noises import Asked, asked_for, better, parts, sums, without_delta, without_within
 from privql.plan.picks import choosing, measured_of
 from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, proved
 from privql.plan.reach import wanted
@@ -28,13 +30,41 @@ from privql.syntax import ast
 
 def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> Plan:
     """`clauses` pay for their blocks; `manners` say no more than how theirs are measured."""
+    wished = asked_for((*manners, *clauses))
+    asked = {block.index: wished[block.index][0] for block in query.blocks if block.index in wished and sums(block)}
+    for index, (one, span) in wished.items():
+        if one == "gaussian" and not asked.keys() & {other for other, (_, at) in wished.items() if at == span}:
+            raise refuse(
+                "PQL0408",
+                "USING GAUSSIAN has nothing to add noise to",
+                query.blocks[index].aggregates[0].span if query.blocks[index].aggregates else span,
+                why="what is chosen or drawn has no noise added to it",
+                help="leave USING GAUSSIAN out",
+            )
+    drafts = _drafts(query, clauses, manners, env, asked)
+    if "auto" in asked.values():  # of a δ that a block turns out not to need, others have more
+        drafts = _drafts(query, clauses, manners, env, {draft.block.index: draft.noise for draft in drafts})
+    for draft in drafts:
+        if asked.get(draft.block.index) == "gaussian" and not draft.delta:
+            raise without_delta(wished[draft.block.index][1])
+    return Plan(tuple(draft.planned() for draft in drafts))
+
+
+def _drafts(
+    query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env, asked: Mapping[int, Asked]
+) -> list[_Draft]:
     limits = _limits((*clauses, *manners), env)
-    deltas = stated_deltas((*manners, *clauses), query, env)
+    noisy = [index for index, one in asked.items() if one != "laplace"]
+    deltas = stated_deltas((*manners, *clauses), query, noisy, env)
     drafts = [_draft(block, limits.get(block.index, Limits()), env, query) for block in query.blocks]
+    for draft in drafts:
+        draft.asked = asked.get(draft.block.index, "laplace")
+        if draft.asked != "laplace":
+            draft.delta = deltas.get(draft.block.index, Fraction(0))
     for clause, indices in clauses:
         for covered in _payers(clause, [drafts[index] for index in indices]):
             _pay(clause, covered, deltas, env)
-    return Plan(tuple(draft.planned() for draft in drafts))
+    return drafts
 
 
 @dataclass
@@ -51,6 +81,12 @@ class _Draft:
     finder: _Draft | None = None  # whose search for groups counts what is in them
     counts: tuple[Aggregate, ...] = ()  # of this block, that are read off it
     marginals: tuple[Marginal, ...] = ()  # where it has several grouping sets
+    asked: Asked = "laplace"
+    delta: Fraction = Fraction(0)  # for its noise, where that may take one
+    noise: Noise = "laplace"
+
+    def carrying(self, noise: Noise) -> list[Wanted]:
+        return [replace(one, noise=noise) for one in self.wanted]
 
     def count(self, finder: _Draft) -> None:
         """What the search for its groups says is not measured again."""
@@ -85,6 +121,9 @@ class _Draft:
 
         paid = zip(self.wanted, self.spent, strict=True)
         made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
+        if self.noise == "gaussian":
+            bought = zip(made, parts(self.spent, self.delta), strict=True)
+            made = tuple(replace(one, noise="gaussian", delta=d, mu_squared=square) for one, (d, square) in bought)
         marginals = self.marginals or finest(self.block)
         made = tuple(replace(one, split=len(marginals) > 1) for one in made)
         measured, beside = proved(self.block, self.lowered, made, marginals)
@@ -117,10 +156,11 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
         finders = {draft.block.index: draft for draft in drafts if looks(draft.block)}
         for draft in drafts:
             first_of = draft.block.index if draft.block.groups_of is None else draft.block.groups_of
-            if first_of in finders:
+            if first_of in finders and draft.asked != "gaussian":
                 draft.count(finders[first_of])
             draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted)
-            draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
+            if draft.asked == "laplace":
+                draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
     if (
         default is None
@@ -130,15 +170,51 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
         raise no_budget(first.unit.name, env.closed[first.unit.name], first.span)
     looking = [draft for draft in drafts if looks(draft.block)]
     shares = Shares(sum(bool(draft.wanted) for draft in drafts), len(looking))
-    covered = [one for draft in drafts for one in draft.wanted]
-    amounts, each = split(clause, covered, default, env.params, env.confidence, first.span, shares)
-    rest = iter(amounts)
-    for draft in drafts:
-        draft.pay([next(rest) for _ in draft.wanted])
+
+    def splitting(noise: Noise | None) -> tuple[list[list[Amount]], Amount]:
+        """What each block pays for each that is wanted of it, and each search for groups; with that noise, where it may
+        be, else with what was chosen."""
+        covered = [one for draft in drafts for one in draft.carrying(_carried(draft, noise))]
+        amounts, each = split(clause, covered, default, env.params, env.confidence, first.span, shares)
+        rest = iter(amounts)
+        return [[next(rest) for _ in draft.wanted] for draft in drafts], each
+
+    _choose(clause, drafts, splitting, env)
+    paid, each = splitting(None)
+    for draft, amounts in zip(drafts, paid, strict=True):
+        draft.pay(amounts)
     for draft in looking:
         delta = deltas[draft.block.index]
         counts = tuple(one for other in drafts if other.finder is draft for one in other.counts)
         draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta, counts)
+
+
+def _carried(draft: _Draft, noise: Noise | None) -> Noise:
+    return noise if noise is not None and draft.asked == "auto" and draft.delta else draft.noise
+
+
+def _choose(
+    clause: ast.Privacy | None,
+    drafts: Sequence[_Draft],
+    splitting: Callable[[Noise | None], tuple[list[list[Amount]], Amount]],
+    env: Env,
+) -> None:
+    """The noise of each block: as is said, or as it errs less."""
+    promised = clause is not None and clause.within is not None
+    for draft in drafts:
+        own = [one.aggregate.privacy for one in draft.wanted if one.aggregate.privacy is not None]
+        within = [each for each in own if each.within is not None] + ([clause] if promised and clause else [])
+        if draft.asked == "gaussian" and within:
+            raise without_within(within[0])
+        if within:
+            draft.delta = Fraction(0)
+        draft.noise = "gaussian" if draft.asked == "gaussian" and draft.wanted else "laplace"
+    open_ = [draft for draft in drafts if draft.asked == "auto" and draft.delta and draft.wanted]
+    if open_:
+        (laplace, _), (gaussian, _) = splitting("laplace"), splitting("gaussian")
+        for draft, one, other in zip(drafts, laplace, gaussian, strict=True):
+            if draft in open_:
+                draft.noise = better(draft.wanted, one, other, draft.delta)
 
 
 def no_budget(unit: str, analyst: str, span: Span) -> PrivQLError:
@@ -157,7 +233,6 @@ def _limits(clauses: Clauses, env: Env) -> dict[int, Limits]:
     for clause, indices in clauses:
         if clause is None:
             continue
-        _mechanism(clause)
         for index in indices:
             known = out.get(index, Limits())
             rows = _least(clause.rows, known.rows, "ROWS", clause.span, env)
@@ -170,13 +245,3 @@ def _least(node: ast.Expr | None, known: int | None, what: str, span: Span, env:
         return known
     most = most_of(node, what, span, env)
     return most if known is None else min(most, known)
-
-
-def _mechanism(clause: ast.Privacy) -> None:
-    if clause.mechanism not in (None, "LAPLACE", "AUTO"):
-        raise refuse(
-            "PQL0408",
-            f"USING {clause.mechanism} cannot be used yet",
-            clause.span,
-            help="leave it out: the mechanism is Laplace",
-        )

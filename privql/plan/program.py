@@ -15,18 +15,19 @@ from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
+from privql.kernel.noises import Noise, halfwidth, halfwidth_of_two
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
-from privql.kernel.tails import halfwidth
 from privql.kernel.terms import Unit
-from privql.kernel.two import halfwidth_of_two, weights
+from privql.kernel.two import weights
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search
 from privql.plan.levels import Marginal
 from privql.plan.lower import Lowered
+from privql.plan.noises import sigma
 from privql.plan.picks import chosen
 from privql.plan.ranks import placed, ranked
 from privql.plan.reach import moved, wanted
@@ -56,10 +57,15 @@ class Measurement:
     placed: Placed | None = None  # of a value that is drawn by its rank, once ε is known
     picked: Picked | None = None  # of values that are chosen by how frequent they are
     split: bool = False  # among several marginals: its error is that of what is made of them
+    noise: Noise = "laplace"
+    delta: Fraction = Fraction(0)  # its part of what Gaussian noise takes
+    mu_squared: Fraction | None = None  # and of what that buys, together with ε
 
     @property
     def scale(self) -> Fraction | None:
         """None while ε has a parameter without a value."""
+        if self.noise == "gaussian":
+            return sigma(self.sensitivity.l2_squared, self.mu_squared) if self.mu_squared is not None else None
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
 
     def among_many(self, confidence: Fraction) -> Fraction | None:
@@ -68,7 +74,7 @@ class Measurement:
         linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
         if self.scale is None or self.split or self.aggregate.function not in linear:
             return None
-        return halfwidth(self.scale, confidence) * self.grid
+        return halfwidth(self.noise, self.scale, confidence) * self.grid
 
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:
         """How far off the answer may be - of one that is read off it, too - where that does not depend on the data."""
@@ -77,11 +83,12 @@ class Measurement:
         match self.contribution, (of or self.aggregate).function:
             case Balance(steps=steps), "count" | "sum" as gives:
                 over, grid = steps.high - steps.low, self.grid if gives == "sum" else Fraction(1)
-                return halfwidth_of_two(self.scale, weights(steps.low, steps.high, gives), over, confidence) * grid
+                both = weights(steps.low, steps.high, gives)
+                return halfwidth_of_two(self.noise, self.scale, both, over, confidence) * grid
             case Balance() | Powers(), _:
                 return None
             case _:
-                return halfwidth(self.scale, confidence) * self.grid
+                return halfwidth(self.noise, self.scale, confidence) * self.grid
 
 
 @frozen
@@ -174,8 +181,11 @@ class BlockPlan:
         if isinstance(self.measured, Placed):
             term, epsilon = self.measured.term, self.measured.cost.epsilon
             return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.ranks, epsilon)
+        shape = (self.lowered.stable, keys, self.measured.term.contributions)
         scales = tuple(part.scale for part in self.measured.parts)
-        return measure.laplace(self.lowered.stable, keys, self.measured.term.contributions, scales)
+        if self.measured.mu_squared is not None:
+            return measure.gaussian(*shape, scales, self.measured.cost)
+        return measure.laplace(*shape, scales)
 
     def groups(self, found: Sequence[tuple[Value, ...]] | None) -> list[tuple[Value, ...]]:
         """The groups in the order of their cells: a value for each key of the block."""
@@ -217,7 +227,7 @@ class Plan:
 
     @property
     def delta(self) -> Fraction:
-        return sum((one.delta for one in self.selections), Fraction(0))
+        return sum(self.delta_by_unit.values(), Fraction(0))
 
     @property
     def cost(self) -> Cost:
@@ -237,8 +247,10 @@ class Plan:
     @property
     def delta_by_unit(self) -> dict[str, Fraction]:
         out = dict.fromkeys(self.by_unit, Fraction(0))
-        for one in self.selections:
-            out[one.unit.name] += one.delta
+        spending = [(one.unit, one.delta) for one in self.selections]
+        spending += [(one.unit, one.delta) for one in self.measurements]
+        for unit, delta in spending:
+            out[unit.name] += delta
         return out
 
 
@@ -283,7 +295,12 @@ def proved(
 def _measured(
     lowered: Lowered, measurements: Sequence[Measurement], keys: tuple[Key | Listed, ...], share: Fraction
 ) -> Measured:
-    """With this share of each aggregate's ε."""
+    """With this share of each aggregate's ε; Gaussian noise is measured at once."""
+    if measurements[0].noise == "gaussian":
+        epsilon = sum((one.epsilon.constant for one in measurements), Fraction(0))
+        cost = Cost(epsilon, sum((one.delta for one in measurements), Fraction(0)))
+        sigmas = tuple(one.scale for one in measurements if one.scale is not None)
+        return measure.gaussian(lowered.stable, keys, lowered.contributions, sigmas, cost)
     made = zip(measurements, lowered.contributions, strict=True)
     scales = tuple(moved(lowered, keys, one).l1 / (each.epsilon.constant * share) for each, one in made)
     return measure.laplace(lowered.stable, keys, lowered.contributions, scales)

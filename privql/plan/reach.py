@@ -34,9 +34,7 @@ def wanted(aggregate: Aggregate, made: Contribution, measured: Contribution, blo
 
 def moved(lowered: Lowered, keys: Sequence[Key | Listed], contribution: Contribution) -> Sensitivity:
     """By one unit, in the groups of these keys."""
-    assert lowered.stable.rows is not None
-    grouped = prod(len(key.members) for key in keys) > 1 or any(isinstance(key, Listed) for key in keys)
-    return measure.sensitivity(lowered.stable.unit, lowered.stable.rows, grouped, contribution)
+    return measure.moved(lowered.stable, keys, contribution)
 
 
 def _grid(made: Contribution) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from privql.check.env import Env
@@ -123,23 +123,25 @@ def unlisted(block: Block) -> tuple[GroupingKey, ...]:
     return tuple(key for key in block.keys if key.members is None)
 
 
-def stated_deltas(clauses: Clauses, query: CheckedQuery, env: Env) -> Mapping[int, Fraction]:
-    """The δ of each block that must look for its groups: its part of the innermost DELTA, or of its unit's default."""
-    looking = {block.index: block for block in query.blocks if looks(block)}
+def stated_deltas(clauses: Clauses, query: CheckedQuery, noisy: Collection[int], env: Env) -> Mapping[int, Fraction]:
+    """The δ of each block that must look for its groups, or whose noise takes one (`noisy`): its part of the innermost
+    DELTA, or of its unit's default. A block that does both has as much for either."""
+    looking = {block.index: block for block in query.blocks if looks(block) or block.index in noisy}
+    times = {index: looks(block) + (index in noisy) for index, block in looking.items()}
     out: dict[int, Fraction] = {}
     for clause, indices in clauses:
         if clause is None or clause.delta is None:
             continue
         paid = [index for index in indices if index in looking and index not in out]
         delta = _stated(clause.delta, env)  # where nothing needs it, none is spent
-        out |= {index: delta / len(paid) for index in paid}
+        out |= {index: delta / sum(times[each] for each in paid) for index in paid}
     for _, indices in clauses:
         rest = [looking[index] for index in indices if index in looking and index not in out]
         for block in rest:
-            alike = sum(other.unit == block.unit for other in rest)
+            alike = sum(times[other.index] for other in rest if other.unit == block.unit)
             out[block.index] = env.default_delta.get(block.unit.name, Fraction(0)) / alike
     for index, block in looking.items():
-        if not out.get(index):
+        if not out.get(index) and looks(block):
             raise _unknown(unlisted(block)[0])
     return out
 

@@ -19,6 +19,7 @@ from privql.domains import number_text
 from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
+from privql.kernel.noises import Noise
 from privql.kernel.sums import Contribution
 from privql.plan.amounts import ZERO, Amount, amount, known
 from privql.plan.promises import promised
@@ -37,12 +38,20 @@ class Wanted:
     grid: Fraction  # one step, in the answer's own units
     also: tuple[Aggregate, ...] = ()
     load: Fraction = Fraction(1)  # the squares of what all of them make of one cell's relative error, together
+    noise: Noise = "laplace"
 
     @property
     def weight(self) -> float:
         """What it asks of ε, were all shares alike."""
-        scale = 1 if isinstance(self.contribution, Tally) else reach(self.contribution).l1
+        scale = scale_of(self.contribution)
+        if self.noise == "gaussian":  # see `noises`
+            return math.sqrt(self.sensitivity.l2_squared * self.load) / scale
         return math.pow(self.sensitivity.l1 / scale, 2 / 3) * math.pow(self.load, 1 / 3)
+
+
+def scale_of(contribution: Contribution) -> int:
+    """The most that one row can add."""
+    return 1 if isinstance(contribution, Tally) else reach(contribution).l1
 
 
 @dataclass(frozen=True, slots=True)
