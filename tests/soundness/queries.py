@@ -59,6 +59,8 @@ class Queries:
         if function == "COUNT":
             argument = pick.choice(("*", "s", "z", "t", argument))
         made = f"{function}({argument})"
+        if pick.random() < 0.1:
+            made = f"HISTOGRAM({self.number(1)}, {pick.choice((2, 3, '[-1, 0, 2.5, 9]', '[0, 1]'))})"
         if pick.random() < 0.3:
             made += f" FILTER (WHERE {self.condition(1)})"
         return made

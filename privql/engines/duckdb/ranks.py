@@ -30,7 +30,8 @@ Column = npt.NDArray[np.int64]
 _BUCKETS = 2**14  # of all groups together
 _GROUPS = 2**6  # with more, a histogram of each is too coarse
 _FEW_STEPS = 2**14
-_FEW_ROWS = 2**15
+_FEW_ROWS = 2**15  # for each rank in each group
+_MANY_ROWS = 2**20
 _MANY_STEPS = 2**62  # from one end to the other they may overflow 64 bits
 
 
@@ -121,7 +122,7 @@ def narrowed(ranks: Ranks, ask: Callable[[Buckets], Found | None]) -> list[Ranke
     width = ranks.steps.high - ranks.steps.low
     if not _FEW_STEPS < width < _MANY_STEPS or ranks.groups > _GROUPS:
         return None
-    most = _BUCKETS * len(ranks.ranks) // ranks.groups
+    most, few = _BUCKETS * len(ranks.ranks) // ranks.groups, _FEW_ROWS * len(ranks.ranks) * ranks.groups
     buckets, before, windows = Buckets(max(0, width.bit_length() - most.bit_length() + 1)), None, None
     while True:
         found = ask(buckets)
@@ -139,7 +140,7 @@ def narrowed(ranks: Ranks, ask: Callable[[Buckets], Found | None]) -> list[Ranke
         numbers = np.unique(bucket[near])
         inside = np.isin(bucket, numbers)
         finer = most.bit_length() - len(numbers).bit_length()
-        if int(alike[inside].sum()) <= _FEW_ROWS * len(ranks.ranks):
+        if int(alike[inside].sum()) <= min(few, _MANY_ROWS):
             finer = buckets.shift
         elif finer < 1:
             return None
