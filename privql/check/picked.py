@@ -76,9 +76,10 @@ def _picked(node: ast.Call, place: Place, picks: int) -> list[Typed]:
     if node.privacy is not None and node.privacy.bounds_auto:
         raise refuse("PQL0408", "a choice needs no bounds", node.privacy.span, help="leave out BOUNDS AUTO")
     way = _way(node)
-    plain = replace(node, args=(*(item.expr for item in node.within_group), *node.args[:1]), within_group=())
+    args = node.args if name == "MODE" else node.args[:1]
+    plain = replace(node, args=(*(item.expr for item in node.within_group), *args), within_group=())
     nodes, inner, where, star = arguments(plain, place)
-    if star or len(nodes) != 1 or (node.within_group and node.args):
+    if star or len(nodes) != 1:
         raise refuse("PQL0303", f"`{name}` takes one argument", node.span, help=f"write {name}(x)")
     value = ex.typed(nodes[0], inner)
     value = coerce(value, value.type) if value.text is not None else value
