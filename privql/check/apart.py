@@ -31,7 +31,7 @@ from privql.check.relations import (
 from privql.check.typed import Context
 from privql.diagnostics import Span
 from privql.domains import finite
-from privql.functions.aggregate.within import RANKED
+from privql.functions.aggregate.within import MOMENTS, RANKED
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar
 from privql.kernel.terms import Unit
 
@@ -138,9 +138,10 @@ def _apart(
 
     columns = [(kept(key.value), key.value) for key in keys]
     argument = kept(one.argument)
+    pair = [(kept(value), value) for value, _ in one.others] if one.function in MOMENTS else []
     source = Compute(
         rel if one.where is None else Where(rel, one.where),
-        (*((field.name, value) for field, value in columns), (argument.name, one.argument)),
+        tuple((field.name, value) for field, value in (*columns, (argument, one.argument), *pair)),
     )
     named = context.attributes.get(one.argument.name) if isinstance(one.argument, Field) else None
     if named is not None and named.unit is not None:
@@ -151,6 +152,9 @@ def _apart(
     again = tuple(replace(key, value=field) for key, (field, _) in zip(keys, columns, strict=True))
     of = None if one.function == "count" else argument
     summed = tuple(replace(each, argument=of, where=None, bins=None) for each in together)
+    if pair:
+        others = tuple((field, domain) for (field, _), (_, domain) in zip(pair, one.others, strict=True))
+        summed = tuple(replace(each, others=others) for each in summed)
     return _measured(once, tables, unit, again, summed, groups_of, span, context)
 
 

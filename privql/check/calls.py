@@ -9,6 +9,7 @@ from privql.check import expressions as ex
 from privql.check.arguments import renamed
 from privql.check.exact import exact, grouping
 from privql.check.features import feature
+from privql.check.made_of import of_pairs
 from privql.check.measured import measured
 from privql.check.moments import UNIT_FIRST, unit, unit_first
 from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
@@ -25,6 +26,7 @@ from privql.diagnostics import refuse
 from privql.frozen import inside
 from privql.functions.aggregate.public import (
     AGGREGATES,
+    PAIRED,
     WINDOWS,
 )
 from privql.functions.scalar import all_functions, by_sql_name, constant_args, given
@@ -33,6 +35,8 @@ from privql.syntax import ast, unparse
 
 def call(node: ast.Call, place: Place) -> Typed:
     name = node.name.lower()
+    if name in PAIRED:
+        return ex.typed(of_pairs(node), place)
     if node.over is not None:
         return window(node, name, place)
     if name in AGGREGATES:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
+from privql.check.made_of import counted_if, one_decides
 from privql.check.operations import not_yet
 from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
@@ -26,12 +27,13 @@ _NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
 def measured(node: ast.Call, name: str, place: Place) -> Typed:
     collector = place.collector
     assert collector is not None
+    if name in ("count_if", "countif"):
+        node, name = counted_if(node), "count"
+    name = "avg" if name == "mean" else name
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
         help = "COUNT, SUM, AVG, variances, correlations and quantiles can be measured"
-        if name in ("count_if", "countif"):
-            help = "write `COUNT(*) FILTER (WHERE …)`"
-        raise not_yet(f"`{name.upper()}` of private rows", node.span, help)
+        raise one_decides(node) or not_yet(f"`{name.upper()}` of private rows", node.span, help)
     if node.order or node.within_group:
         raise refuse(
             "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
@@ -73,11 +75,16 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
     if argument.free and isinstance(written, ast.Param):
         raise constants.unbound(written, "what is summed")
     if argument.text is not None or argument.type.kind not in _NUMBERS:
+        help, fixes = "aggregate a number, or COUNT it", list[Fix]()
+        if argument.type == BOOL:
+            as_number = f"CAST({unparse(written)} AS INT)"
+            help, fixes = f"write `{as_number}`, which is 1 or 0", [Fix(written.span, as_number)]
         raise refuse(
             "PQL0301",
             f"`{name}` needs a number, and this is {argument.type}",
             argument.span,
-            help="aggregate a number, or COUNT it",
+            help=help,
+            fixes=tuple(fixes),
         )
     if node.privacy is None or not node.privacy.bounds_auto:
         if not argument.domain.bounded and not argument.domain.empty:

@@ -9,6 +9,8 @@ SPELLED = {
     **dict.fromkeys(("dayofweek", "weekday"), "`ISODOW(x)`, where Monday is 1, or `DOW(x)`, where Sunday is 0"),
     "isnull": "`COALESCE(x, y)`",
     "age": "`DATESUB('year', a, b)`: the whole years from a to b",
+    **dict.fromkeys(("geomean", "geometric_mean"), "`EXP(AVG(LN(x)))`, where x is positive"),
+    "product": "`EXP(SUM(LN(x)))`, where x is positive",
     "dateadd": "`d + 7`, or `d + INTERVAL '1' MONTH`",
     "decode": "`CASE WHEN … THEN … ELSE … END`",
     "len": "`LENGTH(x)`",

@@ -33,8 +33,6 @@ def spread(node: ast.Call, function: str, place: Place) -> Typed:
     shape, wanted = ("one argument", "x") if function in SPREADS else ("two arguments", "y, x")
     if star or len(nodes) != len(wanted.split(", ")):
         raise refuse("PQL0303", f"`{name}` takes {shape}", node.span, help=f"write {name}({wanted})")
-    if node.distinct and len(nodes) > 1:
-        raise not_yet(f"`{name}` of DISTINCT pairs", node.span, "leave out DISTINCT")
     if node.privacy is not None and node.privacy.bounds_auto:
         raise not_yet(f"BOUNDS AUTO of `{name}`", node.privacy.span, "state the bounds with CLAMP")
     first, *others = [number(node, at, inner, place) for at in range(len(nodes))]

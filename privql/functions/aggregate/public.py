@@ -203,5 +203,6 @@ _ALL_WINDOWS = (
 _AGGREGATES = {name: declared for declared in _ALL_AGGREGATES for name in declared.names}
 _WINDOWS = {name: declared for declared in _ALL_WINDOWS for name in declared.names}
 ROWS = frozenset({"histogram", "approx_quantiles", "top"})  # those whose answer is always several rows
-AGGREGATES = frozenset(_AGGREGATES) | ROWS  # every name that a query may call
+PAIRED = frozenset(f"regr_{of}" for of in ("count", "avgx", "avgy", "sxx", "syy", "sxy", "r2"))  # made of the others
+AGGREGATES = frozenset(_AGGREGATES) | PAIRED | ROWS  # every name that a query may call
 WINDOWS = frozenset(_WINDOWS)
