@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed
-from privql.check.lists import MOST, Fields, column, numbered
+from privql.check.lists import MOST, Fields, column, numbered, of_one_type
 from privql.check.measured import number
 from privql.check.operations import apply, coerce
 from privql.check.relations import Aggregate, AggregateCall
@@ -103,11 +103,7 @@ def _written(node: ast.ListOf, value: Typed, inner: Place, name: str) -> list[Ty
     for low, high in pairwise(edges):
         if apply("lt", [low, high], high.span).term != Const(True, BOOL):
             raise refuse("PQL0302", "edges of bins go up", high.span, help="write each but once, from low to high")
-    types = {edge.type for edge in edges}
-    if len(types) > 1:  # 0, 0.5, 1: one column of edges has one type
-        common = apply("greatest", edges, node.span).type
-        edges = [coerce(edge, common) for edge in edges]
-    return edges
+    return of_one_type(edges, node)
 
 
 def how_many(node: ast.Expr, inner: Place, name: str) -> int:

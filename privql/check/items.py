@@ -8,7 +8,7 @@ from privql.check.expressions import typed
 from privql.check.grouping import Collector
 from privql.check.relations import Attribute
 from privql.check.scope import Scope, unknown_name
-from privql.check.several import several, unpacked
+from privql.check.several import labels, several, unpacked
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.kernel.scalars import Field
@@ -31,7 +31,7 @@ def items_of(node: ast.Select, place: Place, collector: Collector) -> list[Item]
     for item in node.items:
         if isinstance(item.expr, ast.Star):
             out += star(item.expr, place, collector)
-        elif isinstance(item.expr, ast.Call) and collector.grouped and several(item.expr):
+        elif isinstance(item.expr, ast.Call) and collector.grouped and (several(item.expr) or labels(item.expr)):
             out += _fields(item.expr, item.alias, place, collector)
         elif (column := _passed(item.expr, place, collector)) is not None:
             value = collector.above(Typed(Field(column.id, column.type), place.domain(column.id), item.span))

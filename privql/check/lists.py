@@ -24,7 +24,7 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 from privql.check.grouping import Collector, Elements
-from privql.check.operations import apply
+from privql.check.operations import agree, apply, coerce
 from privql.check.relations import Attribute, Joined, Label, Rel, Rows
 from privql.check.typed import Context, Place, Typed, const
 from privql.diagnostics import refuse
@@ -57,6 +57,12 @@ def column(values: Sequence[Typed], node: ast.Call, place: Place) -> Typed:
     for at, value in enumerate(values[:-1], 1):
         args += [apply("eq", [number, const(at, INT, node.span)], node.span), value]
     return apply("case", [*args, values[-1]], node.span) if args else values[0]
+
+
+def of_one_type(values: Sequence[Typed], node: ast.ListOf) -> list[Typed]:
+    """0, 0.5, 1: a column has one type."""
+    common = apply("greatest", values, node.span).type if len({value.type for value in values}) > 1 else values[0].type
+    return [coerce(value, common) for value in agree("greatest", values)]
 
 
 def numbered(count: int, node: ast.Call, place: Place) -> Elements:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from privql.check.exact import exact
+from privql.check.expressions import typed
 from privql.check.histogram import histogram, how_many
-from privql.check.lists import Fields, column, numbered
+from privql.check.lists import Fields, column, numbered, of_one_type
 from privql.check.operations import not_yet
 from privql.check.picked import top
 from privql.check.ranked import drawn, placed
@@ -23,6 +24,11 @@ def several(node: ast.Expr) -> bool:
     )
 
 
+def labels(node: ast.Expr) -> bool:
+    """What says beside such an answer what its rows are of."""
+    return isinstance(node, ast.Call) and node.name.lower() == "unnest" and node.over is None
+
+
 def unpacked(node: ast.Call, place: Place) -> Fields:
     """What one of them at the top of a SELECT item means."""
     collector = place.collector
@@ -35,7 +41,7 @@ def unpacked(node: ast.Call, place: Place) -> Fields:
         raise not_yet(f"several rows of `{node.name.upper()}` in a query inside an expression", node.span)
     if node.nulls is not None or node.limit is not None:
         raise not_yet("LIMIT and IGNORE NULLS inside an aggregate", node.span)
-    return _MADE.get(node.name.lower(), _quantiles)(node, place)
+    return _constants(node, place) if labels(node) else _MADE.get(node.name.lower(), _quantiles)(node, place)
 
 
 def alone(node: ast.Call) -> PrivQLError:
@@ -70,6 +76,15 @@ def _quantiles(node: ast.Call, place: Place) -> Fields:
         return (("", column(drawn(node, place, [(function, share) for share in shares.items]), node, place)),)
     each = [replace(node, args=tuple(share if arg is shares else arg for arg in node.args)) for share in shares.items]
     return (("", column([exact(one, node.name.lower(), place) for one in each], node, place)),)
+
+
+def _constants(node: ast.Call, place: Place) -> Fields:
+    match node.args:
+        case (ast.ListOf(items=items) as listed,) if items:
+            values = [typed(item, place) for item in items]
+            if all(value.constant for value in values):
+                return (("", column(of_one_type(values, listed), node, place)),)
+    raise refuse("PQL0308", "`UNNEST` takes a list of constants", node.span, help="write `UNNEST([1, 2, 3])`")
 
 
 def _equal_parts(node: ast.Call, place: Place) -> Fields:

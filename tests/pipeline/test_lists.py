@@ -36,14 +36,18 @@ def test_each_share_is_a_row_and_the_other_columns_are_repeated(session: Session
 
 
 def test_the_rows_are_in_the_order_of_the_shares(session: Session) -> None:
-    ((most,), (least,), (again,)) = session.run("SELECT QUANTILE(age, [0.9, 0.1, 0.9]) FROM people SPEND EPSILON 4").rows
+    ((most,), (least,), (again,)) = session.run(
+        "SELECT QUANTILE(age, [0.9, 0.1, 0.9]) FROM people SPEND EPSILON 4"
+    ).rows
     assert least < 20 < 80 < most == again
     first, last = session.run(
         "SELECT PERCENTILE_DISC([0.1, 0.9]) WITHIN GROUP (ORDER BY age DESC) AS x FROM people SPEND EPSILON 4"
     ).rows
     assert first[0] > 80 > 20 > last[0] and type(first[0]) is int
     for _ in range(5):  # however little is spent
-        found = [x for (x,) in session.run("SELECT QUANTILE(age, [0.2, 0.4, 0.6, 0.8]) AS x FROM people SPEND 0.001").rows]
+        found = [
+            x for (x,) in session.run("SELECT QUANTILE(age, [0.2, 0.4, 0.6, 0.8]) AS x FROM people SPEND 0.001").rows
+        ]
         assert found == sorted(found)
 
 
@@ -125,7 +129,9 @@ def test_order_limit_distinct_and_windows(session: Session) -> None:
         " ORDER BY h_low DESC, sex DESC LIMIT 3 OFFSET 1 SPEND EPSILON 4"
     ).rows
     assert [(sex, low, at) for sex, low, _, _, at in rows] == [("f", 80, 2), ("m", 40, 1), ("f", 40, 2)]
-    rows = session.run("SELECT DISTINCT HISTOGRAM(age, 2) AS h FROM people GROUP BY sex ORDER BY 1 SPEND EPSILON 4").rows
+    rows = session.run(
+        "SELECT DISTINCT HISTOGRAM(age, 2) AS h FROM people GROUP BY sex ORDER BY 1 SPEND EPSILON 4"
+    ).rows
     assert [row[0] for row in rows] in ([0, 0, 60, 60], [0, 60, 60], [0, 0, 60], [0, 60])
     rows = session.run(
         "SELECT sex, QUANTILE(age, [0.1, 0.9]) AS q FROM people GROUP BY sex HAVING COUNT(*) > 100 SPEND EPSILON 4"
@@ -143,6 +149,16 @@ def test_several_of_as_many_rows_stand_side_by_side(session: Session) -> None:
     assert len({row[7] for row in answer.rows}) == 1
 
 
+def test_constants_say_what_the_rows_are_of(session: Session) -> None:
+    answer = session.run(
+        "SELECT sex, UNNEST([0.1, 0.5, 1]) AS share, UNNEST(['a', 'b', 'c']) AS l, QUANTILE(age, [0.1, 0.5, 1]) AS q"
+        " FROM people GROUP BY sex SPEND EPSILON 2"
+    )
+    assert [row[1] for row in answer.rows] == [Fraction(1, 10), Fraction(1, 2), 1] * 2
+    assert [row[2] for row in answer.rows] == ["a", "b", "c"] * 2
+    assert session.run("SELECT UNNEST([1, 2]) AS x, COUNT(*) AS n FROM (VALUES (1)) AS t").rows == ((1, 1), (2, 1))
+
+
 def test_the_same_twice_is_measured_once(session: Session) -> None:
     answer = session.run(
         "SELECT HISTOGRAM(age, 3) AS a, HISTOGRAM(age, 3) AS b, QUANTILE(age, [0.1, 0.2, 0.3]) AS c,"
@@ -154,7 +170,7 @@ def test_the_same_twice_is_measured_once(session: Session) -> None:
 
 def test_it_can_be_built_upon(session: Session) -> None:
     ((n, high),) = session.run(
-        "SELECT SUM(h_n) AS n, MAX(h_high) AS high FROM (SELECT HISTOGRAM(age, 4) AS h FROM people) AS x SPEND EPSILON 4"
+        "SELECT SUM(h_n) AS n, MAX(h_high) AS m FROM (SELECT HISTOGRAM(age, 4) AS h FROM people) AS x SPEND EPSILON 4"
     ).rows
     assert abs(n - COUNT) < 60 and high == 120
     ((apart,),) = session.run(
@@ -205,6 +221,8 @@ def test_of_rows_that_anybody_may_know_they_are_exact(session: Session) -> None:
         ("SELECT QUANTILE(age, []) FROM people", "an answer of 0 rows"),
         ("SELECT QUANTILE(age, [0.1, 2]) FROM people", "between 0 and 1"),
         ("SELECT QUANTILE(age, [0.1, 0.2] WITHIN 3) FROM people", "WITHIN cannot be promised"),
+        ("SELECT UNNEST([1, 2]), QUANTILE(age, [0.1]) FROM people", "2 rows and 1 rows"),
+        ("SELECT UNNEST([1, age]), QUANTILE(age, [0.1, 0.2]) FROM people", "a list of constants"),
         ("SELECT APPROX_QUANTILES(age) FROM people", "a value and a number"),
     ],
 )
@@ -214,12 +232,16 @@ def test_what_else_is_refused(text: str, said: str, session: Session) -> None:
 
 
 def test_explained_and_certified(session: Session) -> None:
-    told = session.explain("SELECT QUANTILE(age, [0.25, 0.5, 0.75]), APPROX_QUANTILES(age, 2) FROM people SPEND EPSILON 1")
+    told = session.explain(
+        "SELECT QUANTILE(age, [0.25, 0.5, 0.75]), APPROX_QUANTILES(age, 2) FROM people SPEND EPSILON 1"
+    )
     assert "QUANTILE(age, [0.25, 0.5, 0.75]): 3 drawn by their ranks, Δ = 0.5 ranks" in told
     assert "APPROX_QUANTILES(age, 2): 3 drawn by their ranks, least and greatest" in told
     told = session.explain("SELECT sex, HISTOGRAM(age, 4) FROM people GROUP BY sex SPEND EPSILON 1")
     assert "group by bin of HISTOGRAM(age, 4): 4 groups" in told and "HISTOGRAM(age, 4): Δ = 1" in told
-    (one,) = session.run("SELECT QUANTILE(minutes, [0.25, 0.5]) FROM visits SPEND EPSILON 2").certificate["measurements"]
+    (one,) = session.run("SELECT QUANTILE(minutes, [0.25, 0.5]) FROM visits SPEND EPSILON 2").certificate[
+        "measurements"
+    ]
     assert one["mechanism"] == "exponential" and one["release"] == "values_by_rank" and one["epsilon"] == "2"
     quarter, half = one["draws"]
     assert (quarter["share"], half["share"]) == ("1/4", "1/2")
