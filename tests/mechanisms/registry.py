@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -16,13 +16,20 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from privql.kernel import tails
-from privql.kernel.selection import Keep, keep_table
+from privql.kernel.picks import Way
+from privql.kernel.selection import Count, Keep, keep_table
+from privql.noise.entropy import WordSource
 from privql.noise.exponential import exponential
+from privql.noise.flip import permute_and_flip
+from privql.noise.gaussian import rounded_gaussian
 from privql.noise.laplace import discrete_laplace
 from privql.noise.minimum import noisy_minimum
-from privql.noise.selection import kept
+from privql.noise.picks import picked
+from privql.noise.selection import counted, kept
+from tests.kernel import picks_law
 from tests.mechanisms.words import Law, Sampler, law_of, law_of_several
 from tests.noise.law import EXACT, decimal, pmf, power
 from tests.noise.minimum_law import noisy_minimum_law
@@ -66,6 +73,19 @@ def _laplace(scale: Fraction) -> Mechanism:
         lambda k: tails.cdf(k - 1, scale),
         (lambda: law_of(first, 1)) if small else None,  # type: ignore[arg-type]
         lambda k: Fraction(pmf(int(k), scale)),  # type: ignore[call-overload]
+    )
+
+
+def _gaussian(sigma: Fraction) -> Mechanism:
+    """Its law is put together of its parts in `test_exact_gaussian`."""
+    width = max(1, int(sigma / 20))
+    edge = max(1, int(sigma * 5))
+    return Mechanism(
+        f"rounded_gaussian {sigma}",
+        lambda count: rounded_gaussian(sigma, count).astype(np.int64),
+        lambda count: rounded_gaussian(sigma * LESS, count).astype(np.int64),
+        range(-edge, edge + 1, width),
+        lambda k: float(stats.norm.cdf((k - 0.5) / float(sigma))),
     )
 
 
@@ -123,7 +143,7 @@ def _minimum(scores: Sequence[int], scale: Fraction) -> Mechanism:
             len(scores),
             Fraction(1, 10**5),
         ),
-        2,
+        4,
     )
 
 
@@ -141,6 +161,72 @@ def _kept(units: int, law: Keep) -> Mechanism:
     )
 
 
+def _counted(units: int, law: Count) -> Mechanism:
+    """0 where the group is not shown, else by how much its number exceeds the reach of the noise."""
+    q, reach = Fraction(power(law.scale, 1)), law.reach
+    whole = sum(q ** abs(x) for x in range(-reach, reach + 1))
+    shown = [q ** abs(reach + by - units) / whole * (by <= units) for by in range(1, units + 1)]
+    worse = replace(law, epsilon=law.epsilon / LESS)
+
+    def by(found: int | None) -> int:
+        return 0 if found is None else found - reach
+
+    def less_noise(count: int) -> Draws:
+        return np.array(
+            [by(n) if n is None or n > reach else 0 for n in counted([units] * count, worse)], dtype=np.int64
+        )
+
+    return _among(
+        f"counted {units} {law.epsilon} {law.delta}",
+        [1 - sum(shown, Fraction(0)), *shown],
+        lambda count: np.array([by(n) for n in counted([units] * count, law)], dtype=np.int64),
+        less_noise,
+        lambda: law_of(lambda source: by(counted([units], law, source=source)[0]), 3),
+        1,
+    )
+
+
+# ---------------------------------------------------------------- the most frequent
+
+
+def _flip(counts: Sequence[int], exponent: Fraction) -> Mechanism:
+    return _among(
+        f"permute_and_flip {counts} {exponent}",
+        picks_law.one(counts, "FLIP", Fraction(power(1 / exponent, 1))),
+        one(lambda: permute_and_flip(counts, exponent)),
+        one(lambda: permute_and_flip(counts, exponent / LESS)),
+        lambda: law_of(lambda source: permute_and_flip(counts, exponent, source=source), 8),
+        8,
+    )
+
+
+def _picked(counts: Sequence[int], picks: int, way: Way, exponent: Fraction) -> Mechanism:
+    """Several in order: the number of that order among all."""
+    law = picks_law.law(tuple(counts), picks, way, Fraction(power(1 / exponent, 1)))
+    orders = sorted(law)
+
+    def draw(exponent: Fraction, **source: WordSource) -> int:
+        return orders.index(tuple(picked(counts, picks, way, exponent, **source)))
+
+    return _among(
+        f"picked {picks} of {counts} {way} {exponent}",
+        [law[order] for order in orders],
+        one(lambda: draw(exponent)),
+        one(lambda: draw(exponent / LESS)),
+        (
+            (lambda: law_of(lambda source: draw(exponent, source=source), 8))
+            if way != "NOISY_MAX"
+            else lambda: law_of_several(
+                lambda source: draw(exponent, source=source),
+                lambda source: int(discrete_laplace(1 / exponent, 1, source=source)[0]),
+                len(counts),
+                Fraction(1, 10**5),
+            )
+        ),
+        16,
+    )
+
+
 @cache
 def mechanisms() -> Mapping[str, Mechanism]:
     return {made.name: made for made in _all()}
@@ -150,11 +236,17 @@ def _all() -> Iterator[Mechanism]:
     for scale in ("1/4", "2/3", "7/3", "25", "80", "1000", "10000000"):
         yield _laplace(Fraction(scale))
     yield _exponential([(3, 0), (1, 2), (2, 1)], Fraction(1))
-    yield _exponential([(1, 4), (5, 4), (2, 0)], Fraction(1, 3))
     yield _exponential([(20, 7), (1, 0), (5, 3), (2, 1)], Fraction(7, 10))
     yield _exponential([(4, 3000), (1, 1025), (4, 1024)], Fraction(1, 500))
     yield _minimum([3, 1, 2], Fraction(1))
-    yield _minimum([0, 0, 1], Fraction(1, 2))
     yield _minimum([0, 5], Fraction(3))
     yield _kept(8, Keep(Fraction(1), Fraction(1, 100)))
     yield _kept(30, Keep(Fraction(1, 3), Fraction(1, 10**6)))
+    yield _counted(5, Count(Fraction(1), Fraction(1, 50)))
+    for sigma in ("1/2", "10/3", "1000", "1000000000"):
+        yield _gaussian(Fraction(sigma))
+    yield _flip([0, 3, 2], Fraction(1, 2))
+    yield _flip([7, 7, 5], Fraction(1))
+    yield _picked([4, 2, 3], 1, "NOISY_MAX", Fraction(1))
+    yield _picked([3, 4], 2, "FLIP", Fraction(1, 2))
+    yield _picked([4, 2, 3], 2, "EXPONENTIAL", Fraction(1, 2))

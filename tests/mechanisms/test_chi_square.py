@@ -44,7 +44,7 @@ def test_draws_follow_the_law(name: str) -> None:
     assert p_value(made, made.draw(draws(made))) > ALARM
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", {name.split()[0]: name for name in reversed(NAMES)}.values())
 def test_a_fifth_less_noise_is_seen(name: str) -> None:
     """With much room: such a fault does not pass by chance."""
     made = mechanisms()[name]

@@ -3,7 +3,7 @@
 A sampler is a function of the words that it reads. `law_of` finds, place by place, the intervals of words within which
 it does the same, by halving until both ends agree, and weighs each outcome by how many words lead to it. What is left
 open - words that ask for more than `deep` further ones - is its `open` part: every probability is known up to that.
-Halving takes it that what is done changes at the ends of intervals wider than a 256th of all words, or between two
+Halving takes it that what is done changes at the ends of intervals wider than a sixteenth of all words, or between two
 that differ; `spots` words in between, chosen at random, see to it.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from privql.noise.entropy import Words, WordSource
 
 WORD = 1 << 64
-_GRID = 256
+_GRID = 16
 _FOLLOWING = (0x9E37_79B9_7F4A_7C15, 3 << 62, 1 << 61, (1 << 62) + 12345)  # what may come after, to tell words apart
 
 Sampler = Callable[[WordSource], Hashable]
