@@ -166,7 +166,7 @@ def test_of_two_halvings_each_is_paid_for() -> None:
 @pytest.mark.parametrize("fault", ["every draw costs ε", "all rows on both sides", "a part of ties on both sides"])
 def test_a_planted_fault_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _law.cache_clear()
-    honest = ranks.halved
+    honest, most = ranks.halved, [0]
     match fault:
         case "every draw costs ε":
 
@@ -178,7 +178,6 @@ def test_a_planted_fault_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
             monkeypatch.setattr(room, "Rows", lambda first, last, low, high: Rows(0, most[0], low, high))
         case _:
             monkeypatch.setattr(Rows, "inside", lambda self, met: (met[0], *(one - self.first for one in met[1:])))
-    most = [0]
     found = 0.0
     for base in bags(3):
         for value in VALUES:
