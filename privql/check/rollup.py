@@ -23,11 +23,9 @@ def rolled_up(
 ) -> Rel:
     aggregates = tuple(collector.measured.values())
     for one in aggregates:
-        if one.distinct:
-            raise not_yet("DISTINCT in CUBE, ROLLUP and GROUPING SETS", one.span, "group by the keys themselves")
         if stands_alone(one):
-            what = f"`{one.function.upper()}` in CUBE, ROLLUP and GROUPING SETS"
-            raise not_yet(what, one.span, "COUNT, SUM, AVG and variances can be")
+            what = "DISTINCT" if one.distinct else f"`{one.function.upper()}`"
+            raise not_yet(f"{what} in CUBE, ROLLUP and GROUPING SETS", one.span, "group by the keys themselves")
     groupings = tuple((id, at) for at, id in collector.groupings.items())
     keys = members_of(collector, context)
     for at, key in enumerate(keys):

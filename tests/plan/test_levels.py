@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from privql.diagnostics import Source
+from privql.kernel.sums import cells
 from privql.pipeline.check import check_text
+from privql.pipeline.steps import levels_of
 from privql.plan.levels import Set, Split, best, intersections
 from privql.plan.program import BlockPlan
 from tests.finish.test_consistent import matrix, subsets
@@ -110,8 +112,12 @@ def test_the_shares_add_up_to_what_is_spent(sets: str, table: str, asked: str) -
     assert sum(one.share for one in block.marginals) == 1 and all(one.share > 0 for one in block.marginals)
     made = [block.measured, *block.beside]
     assert sum(one.cost.epsilon for one in made if one is not None) == Fraction(1, 7)
+    levels = levels_of(block)
+    assert [level.keys for level in levels] == [one.keys for one in block.marginals]
     for at, one in enumerate(block.measurements):
-        parts = block.parts(at)
+        parts, cell = block.parts(at), sum(cells(other.contribution) for other in block.measurements[:at])
+        scales = [part.scale for _, part in parts] or [one.scale]
+        assert [level.scales[cell] for level in levels] == scales
         assert one.split == (len(block.marginals) > 1) == bool(parts)
         assert not parts or sum(part.epsilon.constant for _, part in parts) == one.epsilon.constant
         for (_, part), each in zip(parts, made, strict=False):
