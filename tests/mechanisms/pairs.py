@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def delta(self) -> str:
-        return " DELTA 0.01" if " t," in f" {self.query}" else ""
+        return " DELTA 0.01" if " t," in f" {self.query}" or "GAUSSIAN" in self.clauses else ""
 
 
 def row(**values: Value) -> Row:
@@ -63,6 +63,7 @@ def more(name: str, table: str, query: str, clauses: str, others: Sequence[Bag],
 
 _FEW = units(row(b=1), row(b=3, s="y"), row(a=2, b=2))
 _ONE = (row(),)
+_GAUSSIAN = "USING GAUSSIAN"
 _BY_S, _BY_T = "GROUP BY s", "GROUP BY t"
 _COOKS = units(*[row() for _ in range(6)])
 _LOW, _HIGH = row(c=tenths(-7)), row(c=tenths(25))
@@ -81,6 +82,15 @@ PAIRS = [
     more("two aggregates", "people", "COUNT(*), SUM(a)", "", _FEW, (row(a=7),)),
     more("median", "people", "MEDIAN(c)", "", _RANKED, (_HIGH,), 0.7),
     more("greatest", "people", "MAX(b)", "", _FEW, (row(b=5),), 0.1),
+    more("several quantiles", "people", "QUANTILE(c, [0.25, 0.5, 0.75])", "", units(_LOW, _LOW), (_HIGH,), 0.1),
+    more("most frequent", "people", "MODE(b)", "", units(row()), (row(b=1),), 0.6),
+    more("two most frequent", "people", "TOP(b, 2)", "", units(row(), row()), (row(b=1),), 0.3),
+    more("bins", "people", "HISTOGRAM(b, 3)", "", _FEW, (row(b=5),)),
+    more("levels", "people", "s, k, SUM(b)", "GROUP BY CUBE(s, k)", _FEW, (row(b=5),), 0.3),
+    more("gaussian", "people", "s, COUNT(*)", f"{_BY_S} {_GAUSSIAN}", _FEW, _ONE, 0.4),
+    more("gaussian, user level", "events", "s, AVG(b)", f"{_BY_S} {_GAUSSIAN}", _FEW, (row(b=5), row(b=5, s="y")), 0.2),
+    Pair("gaussian, changed", "members", "s, SUM(b)", f"{_BY_S} {_GAUSSIAN}", [*_FEW, (row(b=5),)],
+         [*_FEW, (row(b=5, s="y"),)], 0.2),
     more("row level", "rows_alone", "AVG(b)", "", _FEW, (row(b=5),)),
     more("user level, count", "events", "COUNT(*)", "", _FEW, tuple(row(a=n) for n in range(4)), 0.7),
     more("user level, mean", "events", "s, AVG(b)", _BY_S, _FEW, (row(b=5), row(b=5, s="y"))),
