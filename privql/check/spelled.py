@@ -28,7 +28,7 @@ SPELLED = {
     **dict.fromkeys(("anon_percentile_cont", "anon_quantiles"), f"`QUANTILE(x, 0.5)` {_SPEND}"),
     "approx_quantiles": "`QUANTILE(x, 0.25)`, one for each fraction",
     "approx_count_distinct": "`COUNT(DISTINCT x)`",
-    "approx_top_count": "`COUNT(*)`, GROUP BY x, ORDER BY and LIMIT",
+    "approx_top_count": "`TOP(x, 3)`; with their counts, `COUNT(*)`, GROUP BY x, ORDER BY and LIMIT",
     "array_agg": "`STRING_AGG(x, ',')`: a value is no list",
     **dict.fromkeys(("safe_divide", "ieee_divide"), "`a / CAST(b AS FLOAT)`: where b is 0 it is NULL"),
     "safe_add": "`a + b`",

@@ -1,4 +1,4 @@
-"""Whole queries of most frequent values on neighbours, before anything is drawn: no unit moves counts beyond its claim."""
+"""Whole queries of most frequent values on neighbours, before anything is drawn: no unit moves more than its claim."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def moved(made: Picked, one: list[list[int]], other: list[list[int]]) -> int:
 
 
 def farthest(made: Picked, source: str, seed: str) -> int:
-    table = source.rstrip(") AS e").split()[-1] if " " in source else source
+    table = source.split("FROM ")[-1].split(")")[0]
     kind, choice = KINDS[table], random.Random(seed)
     pool = [random_row(choice) for _ in range(30)]
     pool += [{**row, "a": a, "b": b, "s": s, "k": k} for row in pool[:2] for a, b in ((-3, 0), (7, 5), (0, 1))
@@ -103,7 +103,7 @@ def test_a_planted_fault_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
         case "halved":
             monkeypatch.setattr(picks, "moved", lambda *given: max(1, honest(*given) // 2))
         case "rows forgotten":
-            monkeypatch.setattr(picks, "moved", lambda input, *_: 1 + input.unit.change_one)
+            monkeypatch.setattr(picks, "moved", lambda rows, *_: 1 + rows.unit.change_one)
         case _:
             monkeypatch.setattr(picks, "apart", lambda *_: True)
     asked = [query for query in QUERIES if query[0] in ("events", "dues", "members")]
