@@ -11,6 +11,7 @@ from privql.check.relations import Aggregate
 from privql.check.typed import Context
 from privql.domains import number_text, value_text
 from privql.kernel.cost import amount_text
+from privql.kernel.gaussian import root_above
 from privql.kernel.noises import halfwidth
 from privql.kernel.picks import rounds
 from privql.kernel.scalars import Field, Value, ValueType, fields
@@ -121,7 +122,7 @@ def _placed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
     if len(draws) > 1:
         price += f", {len(draws).bit_length()} times from the middle of the rest"
     among = f"among {steps.high + 1 - steps.low} steps of {number_text(one.grid)}"
-    yield folded(f"{price} {among}, {'each' if len(draws) > 1 else 'at most'} {ranks} ranks off at 95%", 4)
+    yield folded(f"{price} {among}, {'each about' if len(draws) > 1 else 'at most'} {ranks} ranks off at 95%", 4)
 
 
 def _picked(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
@@ -149,6 +150,8 @@ def _measurement(one: Measurement, total: Amount, check: StatementCheck, told: s
     most, per_row = number_text(moved.l1 * grid), number_text(Fraction(moved.l1, one.rows) * grid)
     shared = cells(one.contribution)
     how = f", in {_NUMBERS[shared]} cells that share their noise" if shared > 1 else ""
+    if one.noise == "gaussian":  # what counts then is how far all numbers together move
+        how += f", Δ2 = {rough(root_above(Fraction(moved.l2_squared)) * grid)}"
     yield folded(
         f"{one.aggregate.text}: "
         + (f"Δ = {most}" if one.rows == 1 else f"Δ = {per_row} x {one.rows} rows = {most}")
