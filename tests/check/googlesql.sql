@@ -105,7 +105,9 @@ SELECT EXTRACT(YEAR FROM founded) AS y, EXTRACT(QUARTER FROM founded) AS q, EXTR
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   PERCENTILE_CONT(age, 0.5, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 
--- ours: DISTINCT of values or units, CUBE and ROLLUP, least and greatest values are measured here
+-- ours: DISTINCT of values or units, CUBE and ROLLUP, least and greatest values, COUNTIF are measured here
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  COUNTIF(age > 60) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   MAX(age) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
@@ -253,8 +255,6 @@ FROM patients GROUP BY region;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id, group_selection_strategy = PUBLIC_GROUPS, max_groups_contributed = 1)
   s, COUNT(*) AS n
 FROM patients RIGHT JOIN UNNEST(['F', 'M', 'X']) AS s ON sex = s GROUP BY s;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  COUNTIF(age > 60) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   sex FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
