@@ -1,6 +1,6 @@
 """How far CUBE and ROLLUP are off: the finest groups added up, and what is planned, by the noise that is drawn.
 
-    python -m benchmarks.levels [RUNS]
+    python benchmarks/levels.py [RUNS]
 
 Of each grouping set the root of the mean squared error of its rows, of counts whose truth is 0 everywhere - noise knows
 nothing of it - beside what least squares alone come to, without whole numbers.
