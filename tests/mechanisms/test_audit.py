@@ -81,7 +81,7 @@ def other_rows_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def two_groups_forgotten(patch: pytest.MonkeyPatch) -> None:
     honest = measure.sensitivity
-    patch.setattr(measure, "sensitivity", lambda unit, rows, _, made: honest(unit, rows, False, made))
+    patch.setattr(measure, "sensitivity", lambda unit, rows, _, made, *rest: honest(unit, rows, False, made))
 
 
 def ranks_without_two(patch: pytest.MonkeyPatch) -> None:
