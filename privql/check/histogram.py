@@ -122,15 +122,9 @@ def how_many(node: ast.Expr, inner: Place, name: str) -> int:
 
 def _equal(value: Typed, count: int, node: ast.Call) -> list[Typed]:
     """Of the type of the value where each is one, else FLOAT."""
-    low, high = value.domain.low, value.domain.high
-    if low is None or high is None or value.domain.empty or low == high:
-        raise refuse(
-            "PQL0302",
-            "there is no range to divide",
-            value.span,
-            why=f"the argument is in {value.domain.describe(value.type)}",
-            help="say from where to where the bins go: give their edges, `[0, 10, 20]`",
-        )
+    low, high = value.domain.low or Fraction(0), value.domain.high or Fraction(0)
+    if value.domain.empty or low == high:  # of one value, or none, they need a width all the same
+        low, high = Fraction(low), low + 1
     edges = [low + (high - low) * at / count for at in range(count + 1)]
     type = value.type if all(_of(edge, value.type) for edge in edges) else FLOAT
     if type == FLOAT and len({float(edge) for edge in edges}) <= count:

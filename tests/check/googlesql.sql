@@ -1,5 +1,8 @@
 -- both
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
+  APPROX_QUANTILES(age, 4, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
+SELECT APPROX_QUANTILES(population, 4) AS q FROM regions;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNT(*) AS n FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patients.patient_id)
   sex, COUNT(*) FROM patients GROUP BY sex;
@@ -183,8 +186,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_uni
 FROM patients RIGHT JOIN (SELECT DISTINCT code AS region FROM regions) USING (region) GROUP BY region;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
   COUNT(*, contribution_bounds_per_group => (0, 1), report_format => 'JSON') AS n FROM patients;
-SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
-  APPROX_QUANTILES(age, 4, contribution_bounds_per_row => (0, 120)) AS v FROM patients;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = v.patient_id)
   COUNT(*, contribution_bounds_per_group => (0, 10)) AS n FROM visits AS v CROSS JOIN patients AS p;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_unit_column = patient_id)
@@ -204,7 +205,6 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, delta = 1e-7, privacy_uni
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = @eps, privacy_unit_column = patient_id)
   COUNT(*) AS n FROM patients;
 SELECT `code` FROM `regions` AS r WHERE r.`population` > 5;
-SELECT APPROX_QUANTILES(population, 4) AS q FROM regions;
 SELECT SAFE_DIVIDE(population, area) AS density, IFNULL(name, 'none') AS name, SAFE_CAST(code AS INT64) AS c FROM regions;
 SELECT FORMAT_DATE('%Y-%m', founded) AS d FROM regions;
 SELECT PARSE_DATE('%Y-%m-%d', '2024-01-05') AS d;

@@ -26,7 +26,7 @@ PROVED: tuple[Proved, ...] = (
     measure.laplace(ROWS, (), (Tally(),), (Fraction(1),)),
     selection.truncated_geometric(ROWS, (("v", V),), None, Fraction(1), Fraction(1, 1000)),
     bounds.noisy_minimum(ROWS, V, None, 2, 0, Fraction(1)),
-    ranks.by_rank(ROWS, (), Steps(V, Fraction(1), 0, 9), None, ranks.Rank(Fraction(1, 2)), Fraction(1)),
+    ranks.by_rank(ROWS, (), Steps(V, Fraction(1), 0, 9), None, (ranks.Rank(Fraction(1, 2)),), Fraction(1)),
     picks.most_frequent(ROWS, (), Key(V, (0, 1)), None, 1, "FLIP", Fraction(1)),
 )
 
