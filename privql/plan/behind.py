@@ -7,30 +7,45 @@ from fractions import Fraction
 
 from privql.check.relations import Choice
 
+_LEAST = 1e-6
+
 
 def short(choice: Choice, exponent: Fraction, confidence: Fraction) -> Fraction:
     """At most so many rows fewer than any that is left has one that is chosen."""
-    return Fraction(_far(choice, confidence)) / exponent
+    miss, s = float(1 - confidence), float(exponent)
+    low, high = -1, 1
+    while _miss(choice, s, high + 1) > miss:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _miss(choice, s, middle + 1) > miss else (low, middle)
+    return Fraction(high)
 
 
 def exponent_within(choice: Choice, rows: int, confidence: Fraction) -> Fraction:
     """One that keeps what is chosen no more than so many rows behind, in four digits, rounded up."""
-    least = _far(choice, confidence) / (rows + 1) * (1 + 1e-12)
-    digits = 3 - math.floor(math.log10(least))
-    return Fraction(math.ceil(least * 10**digits), 10**digits)
+    miss = float(1 - confidence)
+    low, high = 0.0, 1.0
+    while _miss(choice, high, rows + 1) > miss:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _miss(choice, middle, rows + 1) > miss else (low, middle)
+    high = max(high, _LEAST)  # where a coin toss would do
+    digits = 3 - math.floor(math.log10(high))
+    return Fraction(math.ceil(high * (1 + 1e-12) * 10**digits), 10**digits)
 
 
-def _far(choice: Choice, confidence: Fraction) -> float:
-    """As a multiple of 1 / exponent. A candidate that is g behind is chosen with probability e^-exponent·g at most, by
-    its coin half of that; of noises, some two must differ by g, and one of them is g/2 or more with twice that."""
-    every, others = len(choice.candidates), len(choice.candidates) - 1
+def _miss(choice: Choice, exponent: float, rows: int) -> float:
+    """No less than the probability that some choice is so far behind: of each that may be chosen and - where counts are
+    noisy once, for all choices - of each that it may be behind, summed up."""
+    every, q = len(choice.candidates), math.exp(-exponent)
+    others, far = max(every - 1, 1), math.exp(-exponent * rows)
     match choice.way:
-        case "FLIP":
-            times, draws = 1, Fraction(choice.count * others, 2)
+        case "FLIP":  # its coin falls heads, and the best one's always does
+            return choice.count * others * far / 2
         case "EXPONENTIAL":
-            times, draws = 1, Fraction(choice.count * others)
-        case "NOISY_MAX":
-            times, draws = 2, Fraction(2 * choice.count * every)
-        case _:
-            times, draws = 2, Fraction(2 * every)
-    return times * (math.log(max(draws, Fraction(1))) - math.log(1 - confidence))
+            return choice.count * others * far
+        case _:  # two noises differ by so much
+            apart = far / (1 + q) ** 2 * (rows * (1 - q) + (1 + q + 2 * q**2) / (1 + q))
+            return apart * others * (every / 2 if choice.way == "HISTOGRAM" else choice.count)

@@ -116,7 +116,7 @@ def test_the_price_is_exact_and_the_certificate_says_how(session: Session) -> No
 def test_one_after_the_other_where_a_unit_counts_once_for_each_value(session: Session) -> None:
     told = session.explain("SELECT TOP(ward, 3) FROM (SELECT DISTINCT id, ward FROM visits) AS v SPEND EPSILON 1")
     assert "3 of 4 values are chosen, most frequent first, Δ = 1 row\n" in told
-    assert "ε = 1: permute and flip, 3 times, at most 13.5 rows behind any that is not chosen at 95%" in told
+    assert "ε = 1: permute and flip, 3 times, at most 13 rows behind any that is not chosen at 95%" in told
     told = session.explain("SELECT TOP(ward, 3) FROM visits SPEND EPSILON 1")
     assert "Δ = 4 rows" in told and "ε = 1: noisy histogram" in told
     told = session.explain("SELECT MODE(age) FROM people SPEND EPSILON $e")

@@ -1,0 +1,75 @@
+"""How far behind a chosen value may be: the promise is kept, by the exact laws, and not for much more than it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+
+from privql.check.relations import Choice
+from privql.kernel.picks import Way
+from privql.noise.picks import picked
+from privql.plan.behind import exponent_within, short
+from tests.kernel.picks_law import law
+
+COUNTS = [(9, 0), (9, 2, 2), (6, 5, 0, 0), (7, 7, 1, 0), (12, 6, 5), (20, 14, 14, 14)]
+SURE = [Fraction(1, 2), Fraction(4, 5), Fraction(19, 20)]
+
+
+def behind(counts: Sequence[int], chosen: Sequence[int]) -> int:
+    """By how many rows any that was chosen falls short of any that is left then."""
+    left, most = list(range(len(counts))), 0
+    for at in chosen:
+        left.remove(at)
+        most = max(most, max((counts[other] for other in left), default=0) - counts[at])
+    return most
+
+
+def miss(choice: Choice, counts: tuple[int, ...], exponent: Fraction, rows: int) -> float:
+    assert choice.way is not None
+    q = Fraction(math.exp(-exponent)).limit_denominator(10**4)
+    chances = law(counts, choice.count, choice.way, q)
+    return float(sum((chance for chosen, chance in chances.items() if behind(counts, chosen) > rows), Fraction(0)))
+
+
+@pytest.mark.parametrize("way", ["FLIP", "EXPONENTIAL"])
+@pytest.mark.parametrize("picks", [1, 2])
+def test_what_is_promised_is_kept(way: Way, picks: int) -> None:
+    worst = 0.0
+    for counts in COUNTS:
+        choice = Choice(counts, picks, way)
+        for confidence in SURE:
+            for rows in (0, 1, 5):
+                found = miss(choice, counts, exponent_within(choice, rows, confidence), rows)
+                assert found <= 1 - confidence + 1e-3
+                worst = max(worst, found / float(1 - confidence))
+    assert worst > (0.4 if picks == 1 else 0.15)
+
+
+@pytest.mark.parametrize("way", ["NOISY_MAX", "HISTOGRAM"])
+@pytest.mark.parametrize("picks", [1, 2])
+def test_of_noise_too(way: Way, picks: int) -> None:
+    """By draws."""
+    worst = 0.0
+    for counts in COUNTS:
+        choice = Choice(counts, picks, way)
+        exponent = exponent_within(choice, 4, Fraction(4, 5))
+        found = sum(behind(counts, picked(counts, picks, way, exponent)) > 4 for _ in range(400))
+        assert found < 400 * 0.2 + 6 * math.sqrt(400 * 0.16)
+        worst = max(worst, found / 80)
+    assert worst > 0.1
+
+
+@pytest.mark.parametrize("way", ["FLIP", "NOISY_MAX", "EXPONENTIAL", "HISTOGRAM"])
+def test_the_two_directions_agree(way: Way) -> None:
+    choice = Choice(tuple(range(50)), 3, way)
+    for rows in (1, 20, 999):
+        exponent = exponent_within(choice, rows, Fraction(19, 20))
+        assert short(choice, exponent, Fraction(19, 20)) == rows
+        assert short(choice, exponent * Fraction(997, 1000), Fraction(19, 20)) > rows or rows < 20
+
+
+def test_where_there_is_no_choice_some_exponent_is_taken_all_the_same() -> None:
+    assert exponent_within(Choice(("x",), 1, "FLIP"), 10, Fraction(19, 20)) > 0
