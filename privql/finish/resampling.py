@@ -47,6 +47,7 @@ class Spread:
 
     values: Numbers
     monotone: bool
+    bound: bool = False  # they only say how far it may be off at most: with others they might cancel
 
 
 def replicates(numbers: int, confidence: Fraction) -> int:

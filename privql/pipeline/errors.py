@@ -79,11 +79,11 @@ class Errors:
         tables = {name: release.table for name, release in self.releases.items()}
         found = self.post.numbers(asked.query, asked.tables, tables, self.dummies, asked.outputs)
         out = {}
-        for at, monotone, values in zip(asked.columns, asked.monotone, found, strict=True):
+        for at, monotone, bound, values in zip(asked.columns, asked.monotone, asked.bounds, found, strict=True):
             if len(values) != (count + 1) * len(self.rows):
                 return {}
             spread = values.reshape(count + 1, len(self.rows)).T
-            out[at] = Spread(_own(spread, [row[at] for row in self.rows]), monotone)
+            out[at] = Spread(_own(spread, [row[at] for row in self.rows]), monotone, bound)
         return out
 
 
@@ -145,7 +145,8 @@ def _released_leaf(release: Release, count: int) -> Leaf:
         rows += [(replicate + 1, number, *each) for number, each in enumerate(values)]
     table = Table((_NUMBER, _ROW, *(release.table.columns[at] for at in known)), tuple(rows))
     monotone = frozenset(at for at in known if at not in spreads or spreads[at].monotone)
-    return Leaf(release.table, table, known, monotone, lost)
+    bounds = frozenset(at for at in known if at in spreads and spreads[at].bound)
+    return Leaf(release.table, table, known, monotone, lost, bounds)
 
 
 def _noisy(column: Column) -> bool:

@@ -48,8 +48,9 @@ _NOTHING = Const(None, BOOL)
 _GROWING = frozenset({"add", "sub", "neg", "cast", "round", "floor", "ceil", "trunc", "exp", "degrees", "radians"})
 _LOGS = frozenset({"ln", "log10", "log2"})
 _LINEAR = frozenset({"sum", "avg"})
+_AMONG = frozenset({"min", "max", "quantile_cont", "quantile_disc"})
 _ONE_ROW = frozenset({"lag", "lead", "first_value", "last_value", "nth_value"})
-_SUMMARIES = _LINEAR | {"min", "max", "quantile_cont", "quantile_disc", "var_pop", "var_samp", "stddev_pop"} | {
+_SUMMARIES = _LINEAR | _AMONG | {"var_pop", "var_samp", "stddev_pop"} | {
     "stddev_samp", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept"
 }  # fmt: skip
 
@@ -71,6 +72,7 @@ class Leaf:
     known: tuple[int, ...] = ()
     monotone: frozenset[int] = frozenset()
     lost: frozenset[int] = frozenset()
+    bounds: frozenset[int] = frozenset()  # whose shadows only say how far they may be off at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Shadowed:
     tables: tuple[Table, ...]
     columns: tuple[int, ...]  # which of the columns of the answer have one
     monotone: tuple[bool, ...]
+    bounds: tuple[bool, ...]
     outputs: tuple[tuple[str, ValueType], ...]
     lost: frozenset[int] = frozenset()  # noisy columns that have none
 
@@ -99,6 +102,7 @@ def shadowed(query: CheckedQuery, blocks: Sequence[Leaf], released: Mapping[str,
         tuple(made.tables),
         tuple(columns) if number is not None else (),
         tuple(id not in made.bent for id in ids),
+        tuple(id in made.bounds for id in ids),
         tuple((shadow(id), query.columns[at].type) for id, at in zip(ids, columns, strict=True)),
         frozenset(at for at, column in enumerate(query.columns) if column.id in made.lost),
     )
@@ -121,6 +125,7 @@ class _Shadows:
     noisy: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     bent: set[str] = field(default_factory=set)  # noisy, and not monotone in their cells
+    bounds: set[str] = field(default_factory=set)  # whose shadows say how far they may be off at most, one way or other
     shared: dict[str, Rel] = field(default_factory=dict)
     subqueries: dict[str, Subquery] = field(default_factory=dict)
     numbers: dict[str, str | None] = field(default_factory=dict)  # of shared queries
@@ -203,14 +208,27 @@ class _Shadows:
     def learn(self, id: str, terms: Sequence[Scalar], monotone: bool = True) -> bool:
         """What is known of a column made of these terms; True where it gets a shadow."""
         read = [self.reads(term) for term in terms]
-        if any(lost for _, lost in read):
+        if any(lost for _, lost in read) or any(map(self._mixes, terms)):
             self.lost.add(id)
         elif any(noisy for noisy, _ in read):
             self.noisy.add(id)
             if not (monotone and all(map(self.monotone, terms))):
                 self.bent.add(id)
+            if any(self._columns(term) & self.bounds for term in terms):
+                self.bounds.add(id)
             return True
         return False
+
+    def _columns(self, term: Scalar) -> set[str]:
+        """Its noisy columns, those of the queries in it by their own names."""
+        named = fields(term)
+        asked = {self.subqueries[name].column for name in named & self.subqueries.keys()}
+        return {name for name in {*named, *asked} if name is not None and name in self.noisy}
+
+    def _mixes(self, term: Scalar) -> bool:
+        """Whether it has a number whose shadow is only a bound together with others: they might cancel in it."""
+        columns = self._columns(term)
+        return bool(columns & self.bounds) and (len(columns) > 1 or not self.monotone(term))
 
     # ---- relations
 
@@ -274,6 +292,7 @@ class _Shadows:
             return rel, None
         self.noisy |= {ids[at] for at in leaf.known}
         self.bent |= {ids[at] for at in leaf.known if at not in leaf.monotone}
+        self.bounds |= {ids[at] for at in leaf.bounds}
         row, number, again = self.fresh("row"), self.fresh("replicate"), self.fresh("row")
         types = [type for _, type in leaf.released.columns]
         one = Measured(released, (*zip(ids, types, strict=True), (row, INT)))
@@ -310,7 +329,7 @@ class _Shadows:
                 self.shared[shadow(rel.name)] = made
         number = self.numbers[rel.name]
         for here, there, _ in rel.columns:
-            for known in (self.noisy, self.lost, self.bent):
+            for known in (self.noisy, self.lost, self.bent, self.bounds):
                 if there in known:
                     known.add(here)
         if number is None:
@@ -359,7 +378,9 @@ class _Shadows:
             if not known:
                 if any(any(self.reads(arg)) for arg in call.args):
                     self.lost.add(id)
-            elif self.learn(id, call.args, call.function in _LINEAR | _ONE_ROW):
+            elif self.learn(id, call.args, call.function in _LINEAR | _ONE_ROW | _AMONG):
+                if call.function in _AMONG:
+                    self.bounds.add(id)
                 wanted.append((id, [arg for arg in call.args if self.reads(arg)[0]]))
         return wanted
 
@@ -378,13 +399,14 @@ class _Shadows:
         for id, noisy in wanted:
             call = calls[id]
             whole = self.fresh(id)
-            more.append((whole, replace(call, args=tuple(self.shadow(arg, number) for arg in call.args))))
+            more.append((whole, self._shadow_call(call, number)))
             pairs = []
             for arg in noisy:
                 pairs.append((self.fresh(id), self.fresh(id)))
                 for name, counted in zip(pairs[-1], (arg, self.shadow(arg, number)), strict=True):
                     more.append((name, AggregateCall("count", (counted,), INT, where=call.where)))
-            finished.append((shadow(id), _if_all(Field(whole, call.type), pairs)))
+            found = self._off(id, call, whole, number)
+            finished.append((shadow(id), _if_all(found, pairs)))
         grouped = Grouped(
             made,
             (*rel.keys, (number, Field(number, INT))),
@@ -412,18 +434,39 @@ class _Shadows:
                 self.lost.add(id)
                 continue
             whole = self.fresh(id)
-            args = tuple(self.shadow(arg, number) for arg in window.call.args)
-            more.append((whole, replace(window, call=replace(window.call, args=args))))
+            more.append((whole, replace(window, call=self._shadow_call(window.call, number))))
             pairs = []
             for arg in noisy if window.call.function not in _ONE_ROW else ():
                 pairs.append((self.fresh(id), self.fresh(id)))
                 for name, counted in zip(pairs[-1], (arg, self.shadow(arg, number)), strict=True):
                     counts = AggregateCall("count", (counted,), INT, where=window.call.where)
                     more.append((name, replace(window, call=counts)))
-            finished.append((shadow(id), _if_all(Field(whole, window.call.type), pairs)))
+            found = self._off(id, window.call, whole, number)
+            finished.append((shadow(id), _if_all(found, pairs)))
         made = Windowed(made, (*windows.items(), *more))
         kept = _passed({**below, **produced(rel)})
         return Compute(made, (*kept, *finished)), number
+
+    def _shadow_call(self, call: AggregateCall, number: str) -> AggregateCall:
+        """The same of the shadows; of one value among several, the farthest that any of them moved.
+
+        A greatest value of noisy ones is above the greatest exact one more often than not, and that of replicates even
+        more so; but it is off by no more than the one that is off most.
+        """
+        if call.function not in _AMONG:
+            return replace(call, args=tuple(self.shadow(arg, number) for arg in call.args))
+        type = call.args[0].type
+        moved = Apply("abs", (Apply("sub", (self.shadow(call.args[0], number), call.args[0]), type),), type)
+        return AggregateCall("max", (moved,), type, where=call.where)
+
+    def _off(self, id: str, call: AggregateCall, whole: str, number: str) -> Scalar:
+        if call.function not in _AMONG:
+            return Field(whole, call.type)
+        way: Scalar = Apply("mod", (Field(number, INT), Const(2, INT)), INT)
+        up = Apply("eq", (way, Const(0, INT)), BOOL)
+        moved = _cast(Field(whole, call.args[0].type), call.type)
+        ends = (Apply(op, (Field(id, call.type), moved), call.type) for op in ("add", "sub"))
+        return Apply("case", (up, *ends), call.type)
 
     def _distinct(self, rel: Rel, columns: Mapping[str, ValueType], number: str) -> Lifted:
         """A row that only one row became keeps its shadows."""
@@ -445,8 +488,9 @@ class _Shadows:
                 self.lost.add(id)
             elif any(side in self.noisy for side in both):
                 self.noisy.add(id)
-                if any(side in self.bent for side in both):
-                    self.bent.add(id)
+                for known in (self.bent, self.bounds):
+                    if any(side in known for side in both):
+                        known.add(id)
         if not union or (one is None and other is None):
             return rel, None
         (left, one), (right, other) = self._replicated(left, one), self._replicated(right, other)
@@ -496,6 +540,10 @@ def _passed(columns: Mapping[str, ValueType]) -> tuple[tuple[str, Scalar], ...]:
 
 def _same(one: str, other: str) -> Scalar:
     return Apply("eq", (Field(one, INT), Field(other, INT)), BOOL)
+
+
+def _cast(value: Scalar, type: ValueType) -> Scalar:
+    return value if value.type == type else Apply("cast", (value,), type)
 
 
 def _if(condition: Scalar, value: Scalar) -> Scalar:

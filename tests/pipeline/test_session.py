@@ -143,7 +143,13 @@ def test_a_number_that_passes_through_keeps_its_error(session: Session) -> None:
     )
     again = session.run("SELECT n, m, n + 1, sex FROM r WHERE sex <> 'X' ORDER BY n")
     assert [column.law for column in again.columns] == [made.columns[1].law, None, None, None]
-    assert list(again.interval().columns) == ["n_low", "n_high"]
+    assert [name for name in again.interval().columns if name[:2] in ("n_", "m_")] == [
+        "n_low",
+        "n_high",
+        "m_low",
+        "m_high",
+    ]
+    assert len(again.interval().columns) == 6  # that of n + 1 is computed, as is that of a mean of another answer
     session.run("CREATE RELEASE again AS SELECT n AS k FROM r LIMIT 1")
     assert measured("SELECT k FROM again") == [True]
     both = "SELECT COUNT(*) AS n FROM patients WHERE {} UNION ALL SELECT COUNT(*) FROM patients WHERE NOT {} SPEND {}"

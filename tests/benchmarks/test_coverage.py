@@ -1,0 +1,85 @@
+"""Intervals enclose the exact number as often as they say, and are no wider than that takes.
+
+`PRIVQL_SOAK=1` simulates ten thousand releases of every case.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from benchmarks.coverage import Case, Figures, Simulated, cases, judged
+from privql.finish import resampling
+from privql.finish.resampling import bounds_of
+from privql.kernel.tails import halfwidth
+
+SOAK = os.environ.get("PRIVQL_SOAK") == "1"
+QUICK = {"SUM / COUNT", "LN(COUNT)", "n - LAG(n)", "VAR_POP", "COVAR_POP", "REGR_SLOPE", "ABS(n - LAG(n))", "CORR"}
+BY_LAW = {"COUNT", "SUM", "AVG"}
+USUAL = Fraction(95, 100)
+
+
+def one_of_each() -> list[Case]:
+    chosen: dict[str, Case] = {}
+    for case in cases():
+        if case.name in QUICK | BY_LAW and case.rows >= 40 and case.noise == "laplace":
+            chosen.setdefault(case.name, case)
+    return list(chosen.values())
+
+
+def test_quick_cases_cover(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each within what its number of releases lets it stray, and together closely. Few replicates only make the ends
+    stray more; on average they cover as often."""
+    monkeypatch.setattr(resampling, "MOST_DRAWS", 1)
+    found: list[Figures] = []
+    for case in one_of_each():
+        releases = 500 if case.name in BY_LAW | {"SUM / COUNT", "LN(COUNT)", "n - LAG(n)"} else 100
+        made = judged(case, releases)
+        found.append(made)
+        assert made.coverage >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / made.given), str(case)
+    assert {case.name for case in one_of_each()} == QUICK | BY_LAW
+    given = sum(made.given for made in found)
+    assert sum(made.covered for made in found) >= (0.95 - 3 * math.sqrt(0.05 * 0.95 / given)) * given
+
+
+def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
+    """Of two counts the noise of both, whose law is known: the shortest interval of equal tails."""
+    simulated = Simulated(next(one for one in cases() if one.name == "n - LAG(n)" and one.rows == 1000), 60)
+    release = simulated.release(simulated.noisy(), "width")
+    widths = [high - low for low, high in filter(None, release.ends(0, USUAL))]  # type: ignore[operator]
+    scale = 10.0
+    reach = np.arange(-2000, 2001)
+    one = np.exp(-np.abs(reach) / scale)
+    both = np.convolve(one / one.sum(), one / one.sum())
+    below = np.cumsum(both)
+    shortest = 2 * (len(both) // 2 - int(np.searchsorted(below, 0.025)))
+    assert 0.97 * shortest <= np.mean(widths) <= 1.03 * shortest
+    assert halfwidth(Fraction(10), USUAL) * 2 < shortest
+
+
+def test_every_case_covers() -> None:
+    for case in cases() if SOAK else ():
+        made = judged(case, 10_000)
+        assert made.coverage >= 0.94, str(case)
+        if case.regular:
+            assert made.width <= 1.12 and made.open == 0, str(case)
+
+
+def test_a_smaller_confidence_covers_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "MOST_DRAWS", 1)
+    simulated = Simulated(next(one for one in cases() if one.name == "SUM / COUNT" and one.rows == 40), 120)
+    release = simulated.release(simulated.noisy(), "nested")
+    assert release.spreads is not None
+    truth = next(each for each in simulated.truth() if each is not None)
+    covered = []
+    for confidence in (Fraction(1, 2), Fraction(8, 10), Fraction(99, 100)):
+        spread = release.spreads(confidence)[0]
+        ends = bounds_of(spread, [row[0] for row in release.rows], release.columns[0].type, confidence)
+        covered.append(sum(pair is not None and pair[0] <= truth <= pair[1] for pair in ends) / len(ends))
+    assert covered == sorted(covered)
+    for share, wanted in zip(covered, (0.5, 0.8, 0.99), strict=True):
+        assert abs(share - wanted) < 4 * math.sqrt(wanted * (1 - wanted) / 120) + 0.01
