@@ -32,7 +32,7 @@ from privql.check.typed import Context
 from privql.diagnostics import Span
 from privql.domains import finite
 from privql.functions.aggregate.within import MOMENTS, RANKED
-from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import Unit
 
 Sets = tuple[tuple[int, ...], ...]
@@ -96,12 +96,22 @@ def _bin(one: Aggregate, context: Context) -> GroupingKey:
 
 
 def _together(aggregates: Sequence[Aggregate]) -> list[tuple[Aggregate, ...]]:
-    """Those that are measured as one, each in the order they came in."""
-    out: dict[str, tuple[Aggregate, ...]] = {}
+    """Those that are measured as one, each in the order they came in: the elements of an answer, and values by their
+    rank of the same rows, each at a place of its own."""
+    out: dict[object, list[Aggregate]] = {}
     for one in aggregates:
-        name = one.together or one.id
-        out[name] = (*out.get(name, ()), one)
-    return list(out.values())
+        name: object = one.together or one.id
+        if one.function in RANKED and not one.together and one.privacy is None:
+            alike = one.argument, one.domain, one.where, one.distinct
+            name = alike if _share(one) not in map(_share, out.get(alike, ())) else one.id
+        out.setdefault(name, []).append(one)
+    return [tuple(replace(one, together=each[0].id) if each[1:] else one for one in each) for each in out.values()]
+
+
+def _share(one: Aggregate) -> Value:
+    """At which part of all values it stands."""
+    of_share = [term.value for term, _ in one.others if isinstance(term, Const)]
+    return of_share[0] if of_share else float(one.function == "max")
 
 
 def stands_alone(one: Aggregate) -> bool:

@@ -127,6 +127,9 @@ def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
         out["line"], out["column"] = source.position(one.aggregate.span.start)
     drawn = one.placed
     draws = [] if drawn is None else [_draw(draw, drawn) for draw in drawn.draw.all()]
+    also = [each.text for each in one.also if each.text != one.aggregate.text]
+    if also:
+        out["also"] = also
     return out | {
         "block": one.block,
         "unit": one.unit.name,

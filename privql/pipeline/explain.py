@@ -115,7 +115,8 @@ def _placed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         how = "drawn by its rank" + (f", {away}" if ends else "")
     else:
         how = f"{len(draws)} drawn by their ranks" + (f", least and greatest {away}" if ends else "")
-    yield folded(f"{one.aggregate.text}: {how}, Δ = {moved} ranks", 2)
+    texts = ", ".join(dict.fromkeys(each.text for each in (one.aggregate, *one.also)))
+    yield folded(f"{texts}: {how}, Δ = {moved} ranks", 2)
     for line in _argument(one.aggregate, check, told):
         yield folded(line, 4)
     ranks = rough(max(off(one, steps) for one in draws))

@@ -114,20 +114,26 @@ def test_the_price_is_exact_and_the_certificate_says_how(session: Session) -> No
     before = session.budget().budgets[0].spent.epsilon
     answer = session.run("SELECT MEDIAN(minutes) AS x, MIN(minutes) AS y FROM visits SPEND EPSILON 0.3")
     assert session.budget().budgets[0].spent.epsilon - before == Fraction(3, 10) == answer.cost.epsilon
-    median, least = answer.certificate["measurements"]
-    assert {"mechanism": "exponential", "share": "1/2", "offset": "0", "rows_per_unit": "4", "l1": "2"}.items() <= (
-        median.items()
+    (both,) = answer.certificate["measurements"]  # of the same rows
+    assert {"mechanism": "exponential", "rows_per_unit": "4", "epsilon": "3/10", "also": ["MIN(minutes)"]}.items() <= (
+        both.items()
     )
+    least, median = both["draws"]
+    assert (median["share"], median["offset"], median["l1"], median["scale"]) == ("1/2", "0", "2", str(Fraction(80, 3)))
     assert least["share"] == "0" and int(least["offset"]) > 0 and least["l1"] == "4"
-    assert Fraction(median["scale"]) == 2 * 2 / Fraction(median["epsilon"])
-    assert Fraction(median["epsilon"]) + Fraction(least["epsilon"]) == Fraction(3, 10)
+    answer = session.run(
+        "SELECT MEDIAN(minutes SPEND 0.1) AS x, MEDIAN(minutes + 1) AS y FROM visits SPEND EPSILON 0.3"
+    )
+    assert [Fraction(one["epsilon"]) for one in answer.certificate["measurements"]] == [Fraction(1, 10), Fraction(1, 5)]
 
 
 def test_explained(session: Session) -> None:
-    told = session.explain("SELECT MEDIAN(age), MAX(age) FROM people SPEND EPSILON 1")
+    told = session.explain("SELECT MEDIAN(age), MAX(age + 0) FROM people SPEND EPSILON 1")
     assert "MEDIAN(age): drawn by its rank, Δ = 0.5 ranks" in told
     assert "exponential mechanism among 121 steps of 1, at most 15.59 ranks off at 95%" in told
-    assert "MAX(age): drawn by its rank, 32 values from the end, Δ = 1 ranks" in told
+    assert "MAX(age + 0): drawn by its rank, 32 values from the end, Δ = 1 ranks" in told
+    told = session.explain("SELECT MEDIAN(age), MAX(age) FROM people SPEND EPSILON 1")
+    assert "MEDIAN(age), MAX(age): 2 drawn by their ranks, least and greatest" in told
     told = session.explain("SELECT MEDIAN(age) FROM people SPEND EPSILON $e")
     assert "MEDIAN(age): drawn by its rank" in told and "depends on the parameters" in told
 
