@@ -17,6 +17,7 @@ from privql.plan.lower import Lowered
 from privql.plan.spend import Wanted
 
 _MOST = 10**6  # counts
+_FOUND = 1000
 
 WAYS: Mapping[Way, str] = {
     "FLIP": "permute and flip",
@@ -39,10 +40,25 @@ def choosing(one: Wanted, lowered: Lowered, also: tuple[Aggregate, ...]) -> Want
         draws = len(also) + 1  # each by as much noise as there are halvings
         return replace(one, also=also, load=Fraction(draws * draws.bit_length() ** 2)) if also else one
     candidates = Key(value, choice.candidates)
+    _countable(one.aggregate, len(choice.candidates), lowered)
     way = choice.way or best(lowered, candidates, choice.count)
     l1 = picks.moved(lowered.stable, lowered.keys, candidates, way) * picks.rounds(way, choice.count)
-    aggregate = replace(one.aggregate, choice=replace(choice, way=way))
-    return replace(one, aggregate=aggregate, also=also, sensitivity=Sensitivity(l1, l1**2))
+    aggregate, *others = (replace(each, choice=replace(choice, way=way)) for each in (one.aggregate, *also))
+    return replace(one, aggregate=aggregate, also=tuple(others), sensitivity=Sensitivity(l1, l1**2))
+
+
+def _countable(one: Aggregate, values: int, lowered: Lowered) -> None:
+    """Known before anything is charged: of groups that are still to be found, for a thousand of them."""
+    groups = prod(len(key.members) for key in lowered.keys) * (_FOUND if lowered.unlisted else 1)
+    if groups * values > _MOST:
+        many = f"{groups} groups" + (" that may be found" if lowered.unlisted else "")
+        raise refuse(
+            "PQL0404",
+            f"{groups * values} counts are more than {_MOST}",
+            one.span,
+            why=f"{values} values are counted in each of {many}",
+            help="choose among fewer, or group more coarsely",
+        )
 
 
 def best(lowered: Lowered, candidates: Key, count: int) -> Way:
@@ -56,15 +72,6 @@ def chosen(aggregate: Aggregate, lowered: Lowered, epsilon: Fraction) -> Picked:
     choice, value = aggregate.choice, aggregate.argument
     assert choice is not None and choice.way is not None and value is not None
     candidates = Key(value, choice.candidates)
-    counts = prod(len(key.members) for key in (*lowered.keys, candidates))
-    if counts > _MOST:
-        raise refuse(
-            "PQL0404",
-            f"{counts} counts are more than {_MOST}",
-            aggregate.span,
-            why=f"{len(choice.candidates)} values are counted in each of {counts // len(choice.candidates)} groups",
-            help="choose among fewer, or group more coarsely",
-        )
     return picks.most_frequent(
         lowered.stable, lowered.keys, candidates, aggregate.where, choice.count, choice.way, epsilon
     )

@@ -128,6 +128,9 @@ def test_within_so_many_rows_of_the_best(session: Session) -> None:
     least = log(60 / 0.01) / 10
     assert least <= answer.cost.epsilon <= least * 1.001
     assert "at most 9" in session.explain("SELECT MODE(age) AS x FROM people WITHIN 9")
+    two = session.check("SELECT TOP(ward, 2) AS x FROM (SELECT DISTINCT id, ward FROM visits) AS v WITHIN 9").cost
+
+    assert log(3 / 0.05) / 10 * 2 <= float(two.epsilon) <= log(3 / 0.05) / 10 * 2.002
     with pytest.raises(Exception, match="PQL0411"):
         session.run("SELECT MODE(age) AS x FROM people WITHIN 9 %")
 
@@ -139,6 +142,7 @@ def test_within_so_many_rows_of_the_best(session: Session) -> None:
         ("MODE(weight) FROM people", "PQL0402", "no finite list"),
         ("MODE(far) FROM people WHERE far BETWEEN 0 AND 1000000000", "PQL0404", "WIDTH_BUCKET"),
         ("age, MODE(far) FROM people WHERE far BETWEEN 0 AND 99999 GROUP BY age", "PQL0404", "12200000 counts"),
+        ("job, MODE(far) FROM people WHERE far BETWEEN 0 AND 1000 GROUP BY job", "PQL0404", "1000 groups that may be"),
         ("MODE(DISTINCT age) FROM people", "PQL0305", "each occurs once"),
         ("MODE(age ORDER BY age) FROM people", "PQL0305", "order of rows"),
         ("TOP(age, 2) WITHIN GROUP (ORDER BY age) FROM people", "PQL0305", "order of rows"),
