@@ -10,6 +10,7 @@ import pandas as pd
 from privql.engines.interface import Source
 from privql.finish.cells import finish_block
 from privql.finish.table import Table
+from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import derived, levels_of, recipes_of, unanswered
@@ -36,10 +37,17 @@ def public_engine(catalog: Catalog, rows: Mapping[str, Sequence[tuple[Value, ...
 
 def groups_of(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[Value, ...]] | None:
     """Those that any unit is in, where they have to be found."""
-    if plan.selection is None:
-        return None
-    assert plan.selection.selected is not None
-    return [group for group, _ in reference.counted(plan.selection.selected.term, tables, SALT, publics)]
+    return None if plan.selection is None else [group for group, _ in counted(plan, tables, publics)]
+
+
+def units_of(plan: BlockPlan, tables: Tables, publics: Publics) -> list[int]:
+    """How many are in each of them."""
+    return [units for _, units in counted(plan, tables, publics)]
+
+
+def counted(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[tuple[Value, ...], int]]:
+    assert plan.selection is not None and plan.selection.selected is not None
+    return reference.counted(plan.selection.selected.term, tables, SALT, publics)
 
 
 class Exactly:
@@ -65,9 +73,12 @@ class Exactly:
             finder = plan.block.groups_of
             found = groups[at] = groups[finder] if finder is not None else groups_of(plan, tables, publics)
             widest = plan.within([len(search.intervals) - 1 for search in plan.searches])
-            measured = widest.all_over(found)
+            measured = [one for one in widest.all_over(found) if isinstance(one, Measured)]
             there = widest.groups(found)
             cells = [row for one in measured for row in reference.run(one.term, tables, SALT, publics)]
             cells = cells if measured else [[] for _ in there]
+            if plan.numbers is not None:
+                finding = next(one for one in check.plan.blocks if one.block.index == plan.numbers.block)
+                cells = [[*row, units] for row, units in zip(cells, units_of(finding, tables, publics), strict=True)]
             answers[at] = finish_block(plan.block, recipes_of(widest), cells, there, levels_of(widest))
         return self._post.run(check.query, answers)
