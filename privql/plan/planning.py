@@ -24,7 +24,7 @@ from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, prove
 from privql.plan.reach import wanted
 from privql.plan.selection import Clauses, Selection, counts_units, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
-from privql.plan.spend import Shares, Wanted, split
+from privql.plan.spend import Shares, Wanted, asked_within, split
 from privql.syntax import ast
 
 
@@ -152,7 +152,7 @@ def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draf
 
 def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
-    if clause is None or clause.within is None:  # an error is promised for each number by itself
+    if clause is None or clause.within is None:
         finders = {draft.block.index: draft for draft in drafts if looks(draft.block)}
         for draft in drafts:
             first_of = draft.block.index if draft.block.groups_of is None else draft.block.groups_of
@@ -161,6 +161,10 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
             draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted)
             if draft.asked == "laplace":
                 draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
+    else:
+        costs = asked_within(clause, env.params, env.confidence)
+        for draft in drafts:
+            draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted, costs)
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
     if (
         default is None

@@ -16,10 +16,12 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.functions.aggregate.within import RANKED
+from privql.kernel.features import Steps
 from privql.kernel.measure import Sensitivity
 from privql.kernel.ratios import FEWEST, epsilon_of_covariance, epsilon_of_mean, epsilon_of_variance
 from privql.kernel.sums import Balance, Contribution, Powers
-from privql.kernel.tails import epsilon_within
+from privql.kernel.tails import epsilon_within, least_epsilon
+from privql.kernel.two import halfwidth_of_two, weights
 from privql.plan.amounts import known
 from privql.plan.behind import exponent_within
 from privql.syntax import ast
@@ -55,7 +57,7 @@ def promised(
     if aggregate.privacy is not None and aggregate.privacy.bounds_auto:
         why, help = "its error depends on the bounds that will be found", "state the bounds with CLAMP"
         raise _cannot(aggregate, why, help)
-    needs_rows = isinstance(contribution, Balance | Powers)
+    needs_rows = isinstance(contribution, Balance | Powers) and aggregate.function not in ("count", "sum")
     if needs_rows and aggregate.function not in _OF_ROWS:
         raise _never(aggregate)
     if needs_rows and clause.given is None:
@@ -69,6 +71,9 @@ def promised(
     match contribution:
         case Balance(steps=steps):
             reach = steps.high - steps.low
+            if aggregate.function in ("count", "sum"):
+                far = width if aggregate.function == "count" else width / grid
+                return _of_two(aggregate, steps, sensitivity.l1, far, confidence)
             return epsilon_of_mean(sensitivity.l1, reach, width / (reach * grid), rows, confidence)
         case Powers(factors=factors):
             sides = [(steps.high - steps.low) * steps.grid for steps, _ in factors]
@@ -81,6 +86,16 @@ def promised(
             )
         case _:
             return epsilon_within(sensitivity.l1, math.floor(width / grid), confidence)
+
+
+def _of_two(aggregate: Aggregate, steps: Steps, sensitivity: int, width: Fraction, confidence: Fraction) -> Fraction:
+    """Of a count or a sum that is read off a mean's two cells, which both have noise."""
+    of = weights(steps.low, steps.high, "count" if aggregate.function == "count" else "sum")
+
+    def near(epsilon: Fraction) -> bool:
+        return halfwidth_of_two(sensitivity / epsilon, of, steps.high - steps.low, confidence) <= width
+
+    return least_epsilon(near)
 
 
 def _of_variance(aggregate: Aggregate, width: Fraction) -> Fraction:

@@ -4,7 +4,7 @@ A mean is measured as two cells, from which the count of the rows behind it and 
 them carries the noise of both, and so may have more of it than a number measured apart at the same ε - but nothing has
 to be left for that one. Those that share are chosen as ε is split: for the least sum of squared errors relative to each
 aggregate's public scale. That sum is (Σ w)³/ε², w being the `weight` of each measurement, so what makes Σ w less is
-better whatever ε is, and whatever else it pays for.
+better whatever ε is, and whatever else it pays for. Where an accuracy is wished, it is what all of them cost together.
 
 A count of all rows is read off the mean of an argument that is never NULL: the plan drops rows for that to be so. Were
 the checker wrong about it, that would cost accuracy alone, as where it takes COUNT(x) for COUNT(*).
@@ -30,9 +30,17 @@ from privql.plan.spend import Wanted
 _BETTER = 1 - 1e-9  # less is not rounding
 
 
-def shared(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> tuple[Lowered, list[Wanted]]:
-    """What is measured instead of one measurement for each aggregate, in the order of the first that reads each."""
-    families = list(_families(block, lowered, apart))
+def weighed(one: Wanted) -> float:
+    """What it asks of the ε that is to be split."""
+    return one.weight
+
+
+def shared(
+    block: Block, lowered: Lowered, apart: Sequence[Wanted], asks: Callable[[Wanted], float] = weighed
+) -> tuple[Lowered, list[Wanted]]:
+    """What is measured instead of one measurement for each aggregate, in the order of the first that reads each.
+    `asks`: what is to be as little as can be, all together."""
+    families = list(_families(block, lowered, apart, asks))
     counts = {one.aggregate.where: one for one in apart if isinstance(one.contribution, Tally) and _free(one)}
     chosen: list[_Shared | None] = [family.best(None) for family in families]
     with_count: dict[str, tuple[float, int, _Shared]] = {}  # of each count, where it gains most
@@ -60,10 +68,12 @@ def shared(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> tuple[Low
 class _Shared:
     of: tuple[Wanted, ...]
     wanted: Wanted
+    asked: float  # of each of them by itself
+    asks: float
 
     @property
     def gain(self) -> float:
-        return sum(one.weight for one in self.of) - self.wanted.weight
+        return self.asked - self.asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class _Family:
 
     of: tuple[Wanted, ...]
     make: Callable[[Aggregate], Wanted]
+    asks: Callable[[Wanted], float]
 
     @property
     def present(self) -> tuple[Scalar | None, ...]:
@@ -86,7 +97,7 @@ class _Family:
         among = self.of if count is None else (*self.of, count)
         found = [self._made(of) for size in range(2, len(among) + 1) for of in combinations(among, size)]
         best = max(found, key=lambda made: made.gain, default=None)
-        return best if best is not None and best.wanted.weight < _BETTER * sum(one.weight for one in best.of) else None
+        return best if best is not None and best.asks < _BETTER * best.asked else None
 
     def _made(self, of: tuple[Wanted, ...]) -> _Shared:
         """Called by the mean's name if it has one, else by the sum's: the first is never a count."""
@@ -95,10 +106,13 @@ class _Family:
         assert isinstance(made.contribution, Balance)
         loads = sum((_load(made.contribution, one.aggregate) for one in of), Fraction(0))
         also = tuple(one.aggregate for one in of if one.aggregate.id != first.id)
-        return _Shared(of, replace(made, also=also, load=loads))
+        together = replace(made, also=also, load=loads)
+        return _Shared(of, together, sum(self.asks(one) for one in of), self.asks(together))
 
 
-def _families(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> Iterator[_Family]:
+def _families(
+    block: Block, lowered: Lowered, apart: Sequence[Wanted], asks: Callable[[Wanted], float]
+) -> Iterator[_Family]:
     if lowered.bounds.how == "totals":  # each unit's own: there is no mean to be made of them
         return
 
@@ -111,7 +125,7 @@ def _families(block: Block, lowered: Lowered, apart: Sequence[Wanted]) -> Iterat
         if one.aggregate.function in ("sum", "avg") and _free(one):
             found.setdefault((one.aggregate.argument, one.aggregate.where, one.aggregate.domain), []).append(one)
     for of in found.values():
-        yield _Family(tuple(of), make)
+        yield _Family(tuple(of), make, asks)
 
 
 def _free(one: Wanted) -> bool:

@@ -9,7 +9,7 @@ significant digits and the last one takes the rest, so sums are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -179,7 +179,15 @@ def fractions_of(weights: Sequence[float]) -> list[Fraction]:
 
 
 def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Fraction:
-    return promised(one.aggregate, one.contribution, one.sensitivity, one.grid, clause, params, confidence)
+    """Of all that are read off it."""
+    shape = (one.contribution, one.sensitivity, one.grid)
+    return max(promised(each, *shape, clause, params, confidence) for each in (one.aggregate, *one.also))
+
+
+def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Callable[[Wanted], float]:
+    """What each measurement costs under the clause's WITHIN."""
+    sure = _confidence(clause, params, confidence)
+    return lambda one: float(_within(one, clause, params, sure))
 
 
 def _confidence(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:

@@ -138,7 +138,9 @@ def test_not_null_drops_the_row_and_dates_outside_are_null() -> None:
         {"id": None, "x": 2, "d": DAY},
         {"id": "e", "x": 3, "d": DAY + 1},
     ]
-    assert counted("SELECT COUNT(*), COUNT(d), SUM(x) FROM t WITHIN 9", env, rows) == [[3, 2, 13]]
+    assert counted("SELECT COUNT(* SHARE 1), COUNT(d), SUM(x SHARE 1) FROM t SPEND EPSILON 1", env, rows) == [
+        [3, 2, 13]
+    ]
     assert counted("SELECT COUNT(*) FROM t WHERE d IS NULL SPEND EPSILON 1", env, rows) == [[1]]
     assert counted("SELECT COUNT(*) FROM t WHERE x > 8 SPEND EPSILON 1", env, rows) == [[1]]
 

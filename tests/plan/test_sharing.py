@@ -81,10 +81,24 @@ def test_what_shares(listed: str, table: str, expected: set[frozenset[str]], ses
     assert parts(session, f"SELECT {listed} FROM {table} SPEND EPSILON 1") == expected
 
 
-def test_an_error_is_promised_for_each_by_itself(session: Session) -> None:
-    check = accepted(session, "SELECT COUNT(age), SUM(age) FROM patients WITHIN 500")
-    assert [one.also for one in check.measurements] == [(), ()]
-    assert [column.halfwidth95 is not None and column.halfwidth95 <= 500 for column in check.columns] == [True, True]
+def test_an_error_is_promised_for_each_where_that_costs_least(session: Session) -> None:
+    for items, given, read_off in (
+        ("COUNT(age), SUM(age)", "WITHIN 500", [1]),
+        ("COUNT(age - 90), SUM(age - 90)", "WITHIN 500", [0, 0]),
+        ("SUM(age), AVG(age)", "WITHIN 20 GIVEN COUNT >= 1000", [1]),
+        ("COUNT(age), AVG(age)", "WITHIN 1 GIVEN COUNT >= 120", [1]),
+        ("COUNT(age), AVG(age)", "WITHIN 1 GIVEN COUNT >= 1000", [0, 0]),
+        ("COUNT(age - 60), SUM(age - 60), AVG(age - 60)", "WITHIN 15 GIVEN COUNT >= 10", [1, 0]),
+    ):
+        check = accepted(session, f"SELECT {items} FROM patients {given}")
+        assert [len(one.also) for one in check.measurements] == read_off
+        apart = [accepted(session, f"SELECT {one} FROM patients {given}") for one in items.split(", ")]
+        cost = sum(one.epsilon.constant for one in check.measurements)
+        assert cost <= sum(one.epsilon.constant for each in apart for one in each.measurements)
+        for one in check.measurements:
+            for each in (one.aggregate, *one.also):
+                width = one.halfwidth(Fraction(95, 100), each)
+                assert (width is None) == (each.function == "avg") and (width or 0) <= int(given.split()[1])
 
 
 LISTED = ["COUNT(*)", "COUNT(age)", "SUM(age)", "AVG(age)", "SUM(age - 60)", "AVG(age - 60)", "COUNT(age - 60)"]
