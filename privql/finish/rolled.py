@@ -35,8 +35,10 @@ class Rolled:
         self.keys: list[tuple[Value, ...]] = []
         self.masks: list[tuple[int, ...]] = []
         self._places: list[list[int]] = []  # for each set, the row that each of the finest groups is part of
+        nothing = [None] * len(groups)
+        by_key = list(zip(*groups, strict=True)) if groups else [()] * len(block.keys)
         for one in self._sets:
-            kept = [tuple(value if at in one else None for at, value in enumerate(group)) for group in groups]
+            kept = list(zip(*(column if at in one else nothing for at, column in enumerate(by_key)), strict=True))
             rows = dict.fromkeys(kept if one else [(None,) * len(block.keys)])  # a total there is even of no group
             places = {row: at for at, row in enumerate(rows, len(self.keys))}
             self._places.append([places[row] for row in kept])
