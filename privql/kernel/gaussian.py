@@ -117,8 +117,8 @@ def pmf(k: int, sigma: Fraction) -> float:
 
 
 def root_above(square: Fraction) -> Fraction:
-    """A number of about twelve significant digits whose square is at least `square`, and hardly more."""
-    places = 12 - _place(square) // 2
+    """A number of nine significant digits or so whose square is at least `square`, and hardly more."""
+    places = 8 - _place(square) // 2
     scaled = square * Fraction(100) ** places
     root = math.isqrt(-(-scaled.numerator // scaled.denominator))
     return (root if root * root >= scaled else root + 1) / Fraction(10) ** places

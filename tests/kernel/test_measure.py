@@ -170,7 +170,7 @@ def test_gaussian_noise_is_paid_for_together() -> None:
     sigmas = (2 * root_above(2 / mu**2), 6 * root_above(2 / mu**2))
     measured = measure.gaussian(stable, (), contributions, sigmas, cost)
     assert measured.cost == cost
-    assert measured.mu_squared is not None and mu**2 * (1 - Fraction(1, 10**9)) < measured.mu_squared <= mu**2
+    assert measured.mu_squared is not None and mu**2 * (1 - Fraction(1, 10**7)) < measured.mu_squared <= mu**2
     assert [(part.noise, part.scale) for part in measured.parts] == [("gaussian", sigma) for sigma in sigmas]
     for at in (0, 1):
         less = tuple(sigma * (1 - Fraction(at == place, 10**6)) for place, sigma in enumerate(sigmas))

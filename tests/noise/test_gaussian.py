@@ -103,7 +103,7 @@ def test_a_price_is_of_noise(epsilon: Fraction, mu: Fraction) -> None:
 @settings(max_examples=100, deadline=None)
 def test_roots_are_rounded_up(square: Fraction) -> None:
     root = law.root_above(square)
-    assert square <= root * root <= square * (1 + Fraction(1, 10**9))
+    assert square <= root * root <= square * (1 + Fraction(1, 10**7))
 
 
 # ---------------------------------------------------------------- how far it reaches
