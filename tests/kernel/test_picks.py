@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement, permutations, product
 import pytest
 
 from privql.kernel import rules
+from privql.kernel.features import Different
 from privql.kernel.picks import Picked, Way, most_frequent
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, INT, TEXT, Field
@@ -182,6 +183,13 @@ def test_permute_and_flip_is_never_farther_off_than_the_exponential_mechanism(sc
 
 
 # ---- the rule
+
+
+@pytest.mark.parametrize("found", [((0,),), ((0,), (1,), (2,))])
+def test_how_many_groups_were_found_changes_no_price(found: tuple[tuple[int, ...], ...]) -> None:
+    input = rules.gather(scanned(rows=5), (("x", X),), (("g", Different(G)),))
+    assert made(keys=(Listed((G,), found),), input=input).moved == 5
+    assert made(keys=(Key(G, (0,)),), input=input).moved == 1
 
 
 @pytest.mark.parametrize(
