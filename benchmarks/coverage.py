@@ -2,12 +2,11 @@
 
     python benchmarks/coverage.py [--releases N] [--case NAME] [--confidence P]
 
-Each case is one column of an answer. Its exact cells are given, the noise is that of the samplers, and all else is what an
-analyst's answer goes through: finishing, the SQL above, the interval of a law or of replicates. One answer with a group for
-each release stands for many. `covered`: of the releases that have a number (`given`), those whose interval encloses the
-exact one. `width`: the mean width of an interval, in parts of the width of the shortest equal-tailed interval of the
-answer's own distribution around the exact number, which nobody knows who has one answer; an interval without end has none,
-and their share is `open`.
+Each case is one column of an answer. Its exact cells are given, the noise is that of the samplers, and all else is what
+an analyst's answer goes through: finishing, the SQL above, the interval of a law or of replicates. One answer with a
+group for each release stands for many. `covered`: of the releases that have a number (`given`), those whose interval
+encloses the exact one. `width`: the mean width of an interval, in parts of that between the equal tails of the answer's
+own distribution, which nobody knows who has one answer. An interval without end has none; their share is `open`.
 """
 
 from __future__ import annotations
@@ -232,7 +231,8 @@ def judged(case: Case, releases: int, confidence: Fraction = Fraction(95, 100), 
             if value is None or pair is None:
                 continue
             given += 1
-            low, high = (-math.inf if pair[0] is None else float(pair[0])), (math.inf if pair[1] is None else float(pair[1]))  # type: ignore[arg-type]  # fmt: skip
+            low = -math.inf if pair[0] is None else float(pair[0])  # type: ignore[arg-type]
+            high = math.inf if pair[1] is None else float(pair[1])  # type: ignore[arg-type]
             covered += low <= truth <= high
             found.append(float(value))
             if math.isfinite(high - low):

@@ -50,7 +50,8 @@ def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
     """Of two counts the noise of both, whose law is known: the shortest interval of equal tails."""
     simulated = Simulated(next(one for one in cases() if one.name == "n - LAG(n)" and one.rows == 1000), 60)
     release = simulated.release(simulated.noisy(), "width")
-    widths = [high - low for low, high in filter(None, release.ends(0, USUAL))]  # type: ignore[operator]
+    ends = [pair for pair in release.ends(0, USUAL) if pair is not None]
+    widths = [float(high) - float(low) for low, high in ends]  # type: ignore[arg-type]
     scale = 10.0
     reach = np.arange(-2000, 2001)
     one = np.exp(-np.abs(reach) / scale)
@@ -59,6 +60,25 @@ def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
     shortest = 2 * (len(both) // 2 - int(np.searchsorted(below, 0.025)))
     assert 0.97 * shortest <= np.mean(widths) <= 1.03 * shortest
     assert halfwidth(Fraction(10), USUAL) * 2 < shortest
+
+
+def test_a_divisor_that_could_be_nothing_says_nothing() -> None:
+    """Of three rows at ε = 1/2 for each: the interval has no end where the count could have another sign, and the
+    logarithm of a count that could be nothing has one end only."""
+    small = {case.name: case for case in cases() if case.rows == 3}
+    ratio, log = small["SUM / COUNT"], small["LN(COUNT)"]
+    simulated = Simulated(ratio, 200)
+    cells = [(150 + 10 * at, count) for at in range(50) for count in (1, 2, 40, -1)]
+    found = simulated.release(cells, "ratios").ends(0, USUAL)
+    for (_, count), pair in zip(cells, found, strict=True):
+        assert pair is not None
+        assert all(isinstance(end, float) and math.isinf(end) == (count < 40) for end in pair)
+    found = Simulated(log, 200).release([(each % 7 + 1,) for each in range(200)], "logs").ends(0, USUAL)
+    for each, pair in enumerate(found):
+        count = each % 7 + 1
+        assert pair is not None and isinstance(pair[0], float) and isinstance(pair[1], float)
+        assert 2 < count < 6 or math.isinf(pair[0]) == (count <= 2)
+        assert math.log(count) < pair[1] < math.log(count + 8)
 
 
 def test_every_case_covers() -> None:
