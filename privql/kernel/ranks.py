@@ -70,9 +70,6 @@ class Ranks:
     def groups(self) -> int:
         return prod(len(key.members) for key in self.keys)
 
-    def near(self, count: int, below: int, at_most: int) -> bool:
-        return any(below - self.far <= place(rank, count) <= at_most + self.far for rank in self.ranks)
-
 
 def place(rank: Rank, count: int) -> Fraction:
     return rank.share * count + rank.offset
