@@ -115,6 +115,11 @@ class _Number:
         return self.plan.measurements[at] if at is not None else None
 
     @property
+    def named(self) -> bool:
+        """Whether its measurement has its name."""
+        return self.source is None or self.source.aggregate.id == self.plan.block.aggregates[self.at].id
+
+    @property
     def width(self) -> Fraction | None:
         return self.plan.halfwidth(self.at, _SURE)
 
@@ -149,7 +154,7 @@ def _price(before: Plan, after: Plan) -> str:
         said.append(f"ε = {after.epsilon.text} instead of {before.epsilon.text}")
     if after.delta < before.delta:
         said.append(f"δ = {amount_text(after.delta)} instead of {amount_text(before.delta)}" if after.delta else "no δ")
-    one, other = max(_pairs(before, after), key=lambda pair: _ratio(*pair))
+    one, other = max(_pairs(before, after), key=lambda pair: (_ratio(*pair), pair[0].named))
     if _ratio(one, other) >= _WORTH and _error(one) != _error(other):
         said.append(f"{one.plan.block.aggregates[one.at].text} ± {_error(other)} instead of {_error(one)}")
     return ", ".join(said)

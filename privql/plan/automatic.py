@@ -1,10 +1,10 @@
 """BOUNDS AUTO: the bounds of a sum or a mean are looked for first, privately, and that takes a part of its ε.
 
-Candidates double from the argument's own grid on. Doubling the bounds of a sum doubles its noise, and keeps the units
-whole that lie between; so a level is worth it while those are more than a few times 1/ε. That is what the penalty of a
-level says: 5/2 of 1/ε, or half of 1/ε for each group, where there are many and each has noise of its own. Below 1.39
-of it - the logarithm of 4, since noise that doubles has four times the square - the mean square error would not even
-be finite, were there candidates without end.
+Candidates widen from the argument's own grid on, to 2, 3, 4, 6, 8, 12 and so on of it: every second one doubles.
+Doubling the bounds of a sum doubles its noise, and keeps the units whole that lie between; so that is worth it while
+those are more than a few times 1/ε. The penalty says so: 5/2 of 1/ε for two levels, or half of 1/ε for each group,
+where there are many and each has noise of its own. Below 1.39 of it - the logarithm of 4, since noise that doubles has
+four times the square - the mean square error would not even be finite, were there candidates without end.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from privql.plan.amounts import Amount
 from privql.plan.bounds import contribution
 from privql.plan.lower import Lowered
 
-SHARE = Fraction(1, 4)  # of the aggregate's ε; measured by benchmarks/bounds.py, as are the two that follow
-LEVEL = Fraction(5, 2)  # units, times 1/ε, that the next level must hold
-GROUP = Fraction(1, 2)
+SHARE = Fraction(3, 10)  # of the aggregate's ε; measured by benchmarks/bounds.py, as are the two that follow
+LEVEL = Fraction(5, 4)  # units, times 1/ε, that the next level must hold
+GROUP = Fraction(1, 4)
 
 _MOST_STEPS = 2**61
 _FINEST, _GREATEST = Fraction(1, 2**40), Fraction(2**60)  # of a FLOAT
@@ -83,7 +83,7 @@ def search_of(block: Block, aggregate: Aggregate, at: int, lowered: Lowered, eps
     if totals:
         made, measured = contribution(within(aggregate)), lowered.contributions[at]
         assert isinstance(made, Total) and isinstance(measured, Total)
-        steps = _doubling(Fraction(0), Fraction(1), Fraction(measured.steps.low), Fraction(measured.steps.high))
+        steps = _widening(Fraction(0), Fraction(1), Fraction(measured.steps.low), Fraction(measured.steps.high))
         intervals = tuple((low * made.steps.grid, high * made.steps.grid) for low, high in steps)
         level, where = level_of(measured.steps.value, steps), None
     else:
@@ -125,14 +125,14 @@ def _candidates(aggregate: Aggregate) -> tuple[Interval, ...]:
         start = min(start, high) if high is not None else start
     most = _most(aggregate, grid)
     low, high = min(start, -most if low is None else low), max(start, most if high is None else high)
-    return _doubling(start, grid if grid is not None else _FINEST, low, high)
+    return _widening(start, grid if grid is not None else _FINEST, low, high)
 
 
-def _doubling(start: Fraction, size: Fraction, low: Fraction, high: Fraction) -> tuple[Interval, ...]:
-    out = [(max(start - size, low), min(start + size, high))]
+def _widening(start: Fraction, least: Fraction, low: Fraction, high: Fraction) -> tuple[Interval, ...]:
+    out, size, next_ = [(max(start - least, low), min(start + least, high))], 2 * least, 3 * least
     while out[-1] != (low, high):
-        size *= 2
         out.append((max(start - size, low), min(start + size, high)))
+        size, next_ = next_, 2 * size
     return tuple(out)
 
 

@@ -36,7 +36,7 @@ class Pair:
 
     @property
     def epsilon(self) -> int:
-        """2, of which most can be seen; a quarter of what BOUNDS AUTO has looks for bounds."""
+        """2, of which most can be seen; three tenths of what BOUNDS AUTO has look for bounds."""
         return 8 if self.looking and "AUTO" in self.query else 2
 
     @property
@@ -109,7 +109,7 @@ PAIRS = [
     more("found groups, one alone", "people", "t, COUNT(*)", _BY_T, _COOKS, (row(t="king"),), 0.0),
     more("found groups, user level", "events", "t, SUM(b)", _BY_T, _COOKS, (row(), row(t="king")), 0.0),
     more("groups alone", "people", "t, COUNT(*)", _BY_T, _COOKS, _ONE, 0.7, True),
-    more("bounds alone", "people", "SUM(z BOUNDS AUTO)", "", units(*[row(z=9)] * 8), (row(z=9),), 0.7, True),
+    more("bounds alone", "people", "SUM(z BOUNDS AUTO)", "", units(*[row(z=9)] * 6), (row(z=9),), 0.7, True),
     more("bounds found", "people", "SUM(z BOUNDS AUTO)", "", units(row(z=1), row(z=2)), (row(z=9),), 0.1),
     Pair("changed, bounds found", "members", "AVG(z BOUNDS AUTO)", "", units(row(z=1), row(z=40)),
          units(row(z=1), row(z=0)), 0.1),
