@@ -127,7 +127,7 @@ def _exponential(runs: Sequence[tuple[int, int]], exponent: Fraction) -> Mechani
         one(lambda: exponential(runs, exponent)),
         one(lambda: exponential(runs, exponent / LESS)),
         lambda: law_of(lambda source: exponential(runs, exponent, source=source), 8),
-        8,
+        16,
     )
 
 
