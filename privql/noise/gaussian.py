@@ -71,7 +71,6 @@ def _draw(sigma: Fraction, size: int, source: WordSource) -> Integers:
     whole = np.floor(values)
     slack = values * 2.0**-50 + steps * 2.0**-62  # the bits of V that are still to come are worth 2^-64 of a strip
     doubtful = ~((values - whole > slack) & (whole + 1 - values > slack) & (values < _LARGEST) & (far < _WIDE))
-    doubtful[list(finer)] = True
     whole[doubtful] = 0
     sizes: Integers = whole.astype(np.int64)
     for index in np.flatnonzero(doubtful):
@@ -84,7 +83,7 @@ def _draw(sigma: Fraction, size: int, source: WordSource) -> Integers:
 
 
 def _places(outwards: Integers, far: NDArray[np.float64], source: WordSource) -> tuple[Words, dict[int, Place]]:
-    """For each draw 64 bits of its place, and more for those that took more to be decided."""
+    """For each draw the first 64 bits of its place, and more for those that took more to be decided."""
     places = np.zeros(outwards.size, dtype=np.uint64)
     finer: dict[int, Place] = {}
     left = np.arange(outwards.size)

@@ -226,6 +226,15 @@ def test_what_falls_between_two_whole_numbers_waits_for_more_bits() -> None:
     assert rounded_gaussian(Fraction(32), 1, source=Script([*below, 0])).tolist() == [0]
 
 
+def test_no_float_decides_what_it_cannot_see() -> None:
+    """Places next to where σ·V/32 is halfway between two whole numbers: bits that follow are all 0."""
+    shift, half = Fraction(10**13, 7), Fraction(1, 2)
+    starts = [math.floor((at * 977 * 10**6 + half) / shift * 2**64) + off for at in range(1, 200) for off in (-1, 0, 1)]
+    words = [*[strip_word(0)] * len(starts), *starts, *[0] * ((len(starts) + 1) // 2), *[0] * (4 * len(starts))]
+    drawn = rounded_gaussian(32 * shift, len(starts), source=Script(words)).tolist()
+    assert drawn == [math.floor(shift * start / 2**64 + half) for start in starts]
+
+
 def test_far_tails_are_reached() -> None:
     """U begins with so many zeros that Z is below -9: a strip that no table holds."""
     script = Script([0, TOP_WORD, HALF, 0])

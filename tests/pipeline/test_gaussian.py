@@ -211,6 +211,16 @@ def test_answers_are_as_far_off_as_they_say(session: Session) -> None:
     assert 0.15 < math.sqrt(sum(off**2 for off in offs) / len(offs)) < 0.4  # 1/3.92 is expected of a normal number
 
 
+def test_noise_has_the_deviation_that_is_named(session: Session) -> None:
+    keys = ", ".join(map(str, range(100, 2100)))
+    text = f"SELECT age + 100 * LENGTH(sex) AS k, COUNT(*) AS n FROM people GROUP BY k KEYS ({keys})"
+    answer = session.run(f"{text} SPEND EPSILON 0.01 DELTA 1e-6 USING GAUSSIAN")
+    (made,) = answer.certificate["measurements"]
+    off = [float(n) for _, n in answer.rows]  # type: ignore[arg-type]
+    spread = math.sqrt(math.fsum(n * n for n in off) / len(off)) / float(Fraction(made["scale"]))
+    assert 0.9 < spread < 1.1  # by chance once in 10^9 times
+
+
 def test_refusals_name_the_budget(session: Session) -> None:
     with pytest.raises(PrivQLError, match="δ"):
         session.run("SELECT COUNT(*) FROM people SPEND EPSILON 1 DELTA 0.5 USING GAUSSIAN")
