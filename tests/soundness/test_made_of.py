@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import duckdb
@@ -47,8 +47,8 @@ def checked(query: str) -> StatementCheck:
     return one
 
 
-def rows_of(choice: random.Random) -> list[dict[str, Value]]:
-    made: list[dict[str, Value]] = []
+def rows_of(choice: random.Random) -> list[Mapping[str, Value]]:
+    made: list[Mapping[str, Value]] = []
     for at in range(choice.choice([0, 1, 3, 8, 15])):
         a, b = choice.choice([None, -3, 0, 2, 5, 7]), choice.choice([None, 0, 1, 3, 5])
         row: dict[str, Value] = dict.fromkeys("cfdzwt")
@@ -58,7 +58,7 @@ def rows_of(choice: random.Random) -> list[dict[str, Value]]:
     return made
 
 
-def plainly(item: str, rows: Sequence[dict[str, Value]], grouped: bool) -> dict[Value, Value]:
+def plainly(item: str, rows: Sequence[Mapping[str, Value]], grouped: bool) -> dict[Value, Value]:
     with duckdb.connect() as engine:
         engine.execute("CREATE TABLE people (a BIGINT, b BIGINT, k BOOL, s TEXT)")
         for row in rows:

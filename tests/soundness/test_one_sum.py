@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from privql.diagnostics import Source
+from privql.kernel.measure import Measured
+from privql.kernel.scalars import Value
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from tests.soundness.exactly import Exactly, public_engine
@@ -66,7 +68,9 @@ def test_without_noise_the_answers_are_those_of_the_parts(exactly: Exactly) -> N
         other = checked(f"SELECT {key}{first[1]} AS x, ({second[1]}) * 2 AS y{of} SPEND EPSILON 1")
         merged += len(one.measurements) < len(other.measurements)
         for _ in range(3):
-            rows = [{**random_row(choice), "id": f"u{at // KINDS[table].rows_per_unit}"} for at in range(7)]
+            rows: list[Mapping[str, Value]] = [
+                {**random_row(choice), "id": f"u{at // KINDS[table].rows_per_unit}"} for at in range(7)
+            ]
             answers = zip(
                 exactly.answer(one, {table: rows}).rows, exactly.answer(other, {table: rows}).rows, strict=True
             )
@@ -93,7 +97,7 @@ def test_no_neighbour_moves_it_beyond_the_claim(table: str, key: str, combined: 
     check = checked(f"SELECT {combined} AS x FROM {table}{group} SPEND EPSILON 1")
     assert check.plan is not None and len(check.measurements) == 1
     measured = check.plan.blocks[0].measured
-    assert measured is not None and hasattr(measured, "parts")
+    assert isinstance(measured, Measured)
     (part,) = measured.parts
     farthest = max(move.l1 for (move,) in moves(measured, random.Random(3)))
     assert 0.8 * part.sensitivity.l1 <= farthest <= part.sensitivity.l1
