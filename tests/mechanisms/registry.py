@@ -143,7 +143,7 @@ def _minimum(scores: Sequence[int], scale: Fraction) -> Mechanism:
             len(scores),
             Fraction(1, 10**5),
         ),
-        4,
+        8,
     )
 
 
@@ -196,7 +196,7 @@ def _flip(counts: Sequence[int], exponent: Fraction) -> Mechanism:
         one(lambda: permute_and_flip(counts, exponent)),
         one(lambda: permute_and_flip(counts, exponent / LESS)),
         lambda: law_of(lambda source: permute_and_flip(counts, exponent, source=source), 8),
-        8,
+        16,
     )
 
 

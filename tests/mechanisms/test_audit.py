@@ -28,7 +28,7 @@ from tests.mechanisms.registry import LESS
 from tests.soundness.world import environment
 
 SOAK = bool(os.environ.get("PRIVQL_SOAK"))
-DRAWS = 100_000 if SOAK else 2000
+DRAWS = 100_000 if SOAK else 1000
 ENV = environment()
 NAMED = {pair.name: pair for pair in PAIRS}
 

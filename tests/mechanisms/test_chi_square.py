@@ -48,7 +48,7 @@ def test_draws_follow_the_law(name: str) -> None:
 def test_a_fifth_less_noise_is_seen(name: str) -> None:
     """With much room: such a fault does not pass by chance."""
     made = mechanisms()[name]
-    assert p_value(made, made.faulty(25_000)) < ALARM**2
+    assert p_value(made, made.faulty(15_000)) < ALARM
 
 
 def zero_on_both_sides(scale: Fraction, size: int) -> Draws:
