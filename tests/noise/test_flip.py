@@ -48,6 +48,7 @@ def test_the_best_is_always_heads_and_one_far_behind_never() -> None:
     assert permute_and_flip([10**18, 0], Fraction(1), source=Script([TOP_WORD, TOP_WORD])) == 0
     assert permute_and_flip([0], Fraction(1), source=Script([TOP_WORD])) == 0
     assert {permute_and_flip([0, 2**62, 2**62 - 1], Fraction(1000)) for _ in range(20)} == {1}
+    assert permute_and_flip([9, 0], Fraction(1, 2**80), source=Script([5, 5, TOP_WORD])) == 1  # gaps that nobody has
     equal = Counter(permute_and_flip([4, 4, 4], Fraction(1)) for _ in range(3000))
     assert min(equal.values()) > 800
 
@@ -120,3 +121,5 @@ def test_what_cannot_be_chosen_is_refused(counts: list[int], picks: int) -> None
         picked(counts, picks, "FLIP", Fraction(1))
     with pytest.raises(ValueError, match="one of several"):
         permute_and_flip(counts, Fraction(0))
+    with pytest.raises(ValueError, match="one of several"):
+        permute_and_flip([], Fraction(1))
