@@ -20,7 +20,7 @@ from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
 from privql.kernel.noises import Noise
-from privql.kernel.sums import Contribution
+from privql.kernel.sums import Contribution, Powers
 from privql.plan.amounts import ZERO, Amount, amount, known
 from privql.plan.promises import promised
 from privql.syntax import ast
@@ -185,9 +185,15 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
 
 
 def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Callable[[Wanted], float]:
-    """What each measurement costs under the clause's WITHIN."""
+    """What each measurement costs under the clause's WITHIN. There is no bound for what is read off cells of powers
+    beside that which they are for: such a measurement is too dear."""
     sure = _confidence(clause, params, confidence)
-    return lambda one: float(_within(one, clause, params, sure))
+
+    def costs(one: Wanted) -> float:
+        beside = isinstance(one.contribution, Powers) and bool(one.also)
+        return math.inf if beside else float(_within(one, clause, params, sure))
+
+    return costs
 
 
 def _confidence(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:

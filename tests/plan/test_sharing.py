@@ -88,6 +88,7 @@ def test_an_error_is_promised_for_each_where_that_costs_least(session: Session) 
         ("SUM(age), AVG(age)", "WITHIN 20 GIVEN COUNT >= 1000", [1]),
         ("COUNT(age), AVG(age)", "WITHIN 1 GIVEN COUNT >= 120", [1]),
         ("COUNT(age), AVG(age)", "WITHIN 1 GIVEN COUNT >= 1000", [0, 0]),
+        ("VAR_POP(age), AVG(age)", "WITHIN 15 GIVEN COUNT >= 1000", [0, 0]),
         ("COUNT(age - 60), SUM(age - 60), AVG(age - 60)", "WITHIN 15 GIVEN COUNT >= 10", [1, 0]),
     ):
         check = accepted(session, f"SELECT {items} FROM patients {given}")
@@ -98,7 +99,8 @@ def test_an_error_is_promised_for_each_where_that_costs_least(session: Session) 
         for one in check.measurements:
             for each in (one.aggregate, *one.also):
                 width = one.halfwidth(Fraction(95, 100), each)
-                assert (width is None) == (each.function == "avg") and (width or 0) <= int(given.split()[1])
+                assert (width is None) == (each.function in ("avg", "var_pop"))
+                assert (width or 0) <= int(given.split()[1])
 
 
 LISTED = ["COUNT(*)", "COUNT(age)", "SUM(age)", "AVG(age)", "SUM(age - 60)", "AVG(age - 60)", "COUNT(age - 60)"]
