@@ -66,13 +66,13 @@ def _columns(cells: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
 def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -> Iterable[Value]:
     first = columns[recipe.cell]
     match recipe.contribution:
-        case Balance(steps=steps) if recipe.gives != "mean":
-            of, over = weights(steps.low, steps.high, recipe.gives), steps.high - steps.low
-            grid = steps.grid if recipe.gives == "sum" else Fraction(1)
-            both = zip(first, columns[recipe.cell + 1], strict=True)
-            return [_sum(_rounded(of[0] * a + of[1] * b, over), grid, recipe.type) for a, b in both]
+        case Powers(factors=((steps, _),)) if one.function in ("avg", "count", "sum"):
+            cells = zip(*columns[recipe.cell : recipe.cell + 3], strict=True)
+            times = 2 * (steps.high - steps.low)  # 2R, and so many times the cells of a mean
+            pairs = [(middle + 2 * high, 2 * low + middle) for low, middle, high in cells]
+            return _off_two(pairs, recipe, steps, times)
         case Balance(steps=steps):
-            return [_mean(a, b, steps) for a, b in zip(first, columns[recipe.cell + 1], strict=True)]
+            return _off_two(zip(first, columns[recipe.cell + 1], strict=True), recipe, steps)
         case Powers():
             return spreads(one, recipe.contribution, columns[recipe.cell : recipe.cell + width(recipe.contribution)])
         case Steps():
@@ -83,6 +83,15 @@ def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -
             return [_sum(cell, steps.grid, recipe.type) for cell in first]
         case _:
             return [_sum(cell, Fraction(1), recipe.type) for cell in first]
+
+
+def _off_two(pairs: Iterable[tuple[int, int]], recipe: Recipe, steps: Steps, times: int = 1) -> list[Value]:
+    """What is read off a mean's two cells, each so many times as large."""
+    if recipe.gives == "mean":
+        return [_mean(a, b, steps, times) for a, b in pairs]
+    of, over = weights(steps.low, steps.high, recipe.gives), (steps.high - steps.low) * times
+    grid = steps.grid if recipe.gives == "sum" else Fraction(1)
+    return [_sum(_rounded(of[0] * a + of[1] * b, over), grid, recipe.type) for a, b in pairs]
 
 
 def _sum(cell: int, grid: Fraction, type: ValueType) -> Value:
@@ -105,9 +114,9 @@ def _value(cell: int, one: Aggregate, steps: Steps, type: ValueType) -> Value:
     return _sum(value.numerator, Fraction(1, value.denominator), type)
 
 
-def _mean(a: int, b: int, steps: Steps) -> float | None:
+def _mean(a: int, b: int, steps: Steps, times: int = 1) -> float | None:
     width = steps.high - steps.low
-    if width and a + b < width:
+    if width and a + b < width * times:
         return None
     if not width or a < 0:  # without width, `low` is the only value there is
         weighed, weight = steps.low, 1

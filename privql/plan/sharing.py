@@ -6,6 +6,9 @@ to be left for that one. Those that share are chosen as ε is split: for the lea
 aggregate's public scale. That sum is (Σ w)³/ε², w being the `weight` of each measurement, so what makes Σ w less is
 better whatever ε is, and whatever else it pays for. Where an accuracy is wished, it is what all of them cost together.
 
+A variance's three cells give the mean, the count and the sum as well, with the noise of one cell more; and the cells of
+a correlation give the regressions and covariances of the same two arguments, those of a regression the covariances.
+
 A count of all rows is read off the mean of an argument that is never NULL: the plan drops rows for that to be so. Were
 the checker wrong about it, that would cost accuracy alone, as where it takes COUNT(x) for COUNT(*).
 """
@@ -18,16 +21,18 @@ from fractions import Fraction
 from itertools import combinations
 
 from privql.check.relations import Aggregate, Block
-from privql.domains import Domain
 from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, Apply, Const, Scalar
-from privql.kernel.sums import Balance, Contribution
-from privql.plan.bounds import contribution
+from privql.kernel.sums import Balance, Contribution, Powers
+from privql.plan.bounds import DEGREES, contribution
 from privql.plan.lower import Lowered
 from privql.plan.reach import wanted
 from privql.plan.spend import Wanted
 
 _BETTER = 1 - 1e-9  # less is not rounding
+_FURTHER = Fraction(
+    5, 4
+)  # at an end of the range, of the squared noise of a product: 1 + 1/4, where a degree is 2, not 1
 
 
 def weighed(one: Wanted) -> float:
@@ -78,7 +83,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A sum and a mean of one argument over the same rows, or either."""
+    """A sum, a mean and variances of one argument over the same rows, or some of these; or what is of two."""
 
     of: tuple[Wanted, ...]
     make: Callable[[Aggregate], Wanted]
@@ -89,6 +94,8 @@ class _Family:
         """What says of a row that it counts: each of these means the same."""
         first = self.of[0].aggregate
         assert first.argument is not None
+        if first.others:  # where none of several is NULL, which no COUNT says
+            return ()
         if not first.domain.nullable:
             return (first.where,)
         return tuple(_present(value, first.where) for value in _alike(first.argument))
@@ -100,10 +107,9 @@ class _Family:
         return best if best is not None and best.asks < _BETTER * best.asked else None
 
     def _made(self, of: tuple[Wanted, ...]) -> _Shared:
-        """Called by the mean's name if it has one, else by the sum's: the first is never a count."""
-        first = next((one for one in of if one.aggregate.function == "avg"), of[0]).aggregate
+        """Called by the name of what has the highest degrees, a variance before a mean, a sum and a count."""
+        first = max((one.aggregate for one in of), key=_rank)
         made = self.make(first)
-        assert isinstance(made.contribution, Balance)
         loads = sum((_load(made.contribution, one.aggregate) for one in of), Fraction(0))
         also = tuple(one.aggregate for one in of if one.aggregate.id != first.id)
         together = replace(made, also=also, load=loads)
@@ -117,15 +123,33 @@ def _families(
         return
 
     def make(aggregate: Aggregate) -> Wanted:
-        mean = contribution(replace(aggregate, function="avg"))
-        return wanted(aggregate, mean, mean, block, lowered)
+        spread = aggregate.function in DEGREES
+        cells = contribution(aggregate if spread else replace(aggregate, function="avg"))
+        return wanted(aggregate, cells, cells, block, lowered)
 
-    found: dict[tuple[Scalar | None, Scalar | None, Domain], list[Wanted]] = {}
+    found: dict[tuple[object, ...], list[Wanted]] = {}
     for one in apart:
-        if one.aggregate.function in ("sum", "avg") and _free(one):
-            found.setdefault((one.aggregate.argument, one.aggregate.where, one.aggregate.domain), []).append(one)
+        spread = one.aggregate.function in DEGREES and asks is weighed  # each of them has a promise of its own
+        if _free(one) and (spread or one.aggregate.function in ("sum", "avg")):
+            aggregate = one.aggregate
+            coarse = spread and not _exact(aggregate)
+            key = (aggregate.argument, aggregate.where, aggregate.domain, aggregate.others, coarse)
+            found.setdefault(key, []).append(one)
     for of in found.values():
         yield _Family(tuple(of), make, asks)
+
+
+def _rank(aggregate: Aggregate) -> tuple[int, bool, bool]:
+    return sum(DEGREES.get(aggregate.function, ())), aggregate.function == "avg", aggregate.function == "sum"
+
+
+def _exact(aggregate: Aggregate) -> bool:
+    """Whether a variance counts in steps as fine as a sum does, or in such as nobody sees."""
+    if aggregate.argument is None or aggregate.others or aggregate.argument.type.kind == "FLOAT":
+        return True
+    mean, spread = (contribution(replace(aggregate, function=function)) for function in ("avg", "var_pop"))
+    assert isinstance(mean, Balance) and isinstance(spread, Powers)
+    return spread.factors[0][0] == mean.steps
 
 
 def _free(one: Wanted) -> bool:
@@ -133,16 +157,32 @@ def _free(one: Wanted) -> bool:
     return one.aggregate.privacy is None
 
 
-def _load(contribution: Balance, aggregate: Aggregate) -> Fraction:
+def _load(contribution: Contribution, aggregate: Aggregate) -> Fraction:
     """The square of its error relative to its public scale, where one cell's noise relative to the range is 1."""
-    low, high = contribution.steps.low, contribution.steps.high
+    match contribution:
+        case Powers(factors=factors) if aggregate.function in DEGREES:
+            degrees = DEGREES[aggregate.function]
+            raised = sum(degree > own for (_, degree), own in zip(factors, degrees, strict=True))
+            return _FURTHER**raised
+        case Powers(factors=((steps, _),)):
+            low, high, cells = Fraction(steps.low), Fraction(steps.high), 3
+        case Balance(steps=steps):
+            low, high, cells = Fraction(steps.low), Fraction(steps.high), 2
+        case _:
+            raise AssertionError(contribution)
+    far = max(abs(low), abs(high))
     match aggregate.function:
         case "count":
-            return Fraction(2)
+            return Fraction(cells)
         case "sum":
-            return Fraction(low**2 + high**2, max(abs(low), abs(high)) ** 2)
+            return sum((end**2 for end in _ends(low, high, cells)), Fraction(0)) / far**2
         case _:
-            return Fraction(1)
+            return Fraction(1) if cells == 2 else _FURTHER
+
+
+def _ends(low: Fraction, high: Fraction, cells: int) -> tuple[Fraction, ...]:
+    """Where the values lie that one cell stands for."""
+    return (low, high) if cells == 2 else (low, (low + high) / 2, high)
 
 
 def _present(value: Scalar, where: Scalar | None) -> Scalar:
