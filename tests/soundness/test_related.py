@@ -73,13 +73,13 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim() -> None:
             farthest: dict[int, bool] = {}
             for there in (world(plan, choice, change_one) for _ in range(2)):
                 looks_no_further_than_paid(plan, there)
-                measured = once_found(plan, there, choice)
-                for at, l1, l2_squared in sums_moved(measured, there) if measured is not None else ():
-                    assert measured is not None
-                    claim = measured.parts[at].sensitivity
-                    where = f"{l1} > {claim.l1}\n{check.source.text}"
-                    assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, where
-                    farthest[at] = farthest.get(at, False) or l1 == claim.l1
+                for measured in (once_found(plan, there, choice), *plan.beside):
+                    for at, l1, l2_squared in sums_moved(measured, there) if measured is not None else ():
+                        assert measured is not None
+                        claim = measured.parts[at].sensitivity
+                        where = f"{l1} > {claim.l1}\n{check.source.text}"
+                        assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, where
+                        farthest[at] = farthest.get(at, False) or l1 == claim.l1
             claims += len(farthest)
             reached += sum(farthest.values())
     assert reached > claims / 5, f"{reached} of {claims} claims reached"  # by chance: a claim that means nothing is not
