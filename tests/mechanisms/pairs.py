@@ -81,7 +81,7 @@ PAIRS = [
     more("shared", "people", "COUNT(b), SUM(b), AVG(b)", "", _FEW, (row(b=5),)),
     more("two aggregates", "people", "COUNT(*), SUM(a)", "", _FEW, (row(a=7),)),
     more("median", "people", "MEDIAN(c)", "", _RANKED, (_HIGH,), 0.7),
-    more("greatest", "people", "MAX(b)", "", _FEW, (row(b=5),), 0.1),
+    more("greatest", "people", "MAX(c)", "", units(*[row(c=tenths(24))] * 9), (row(c=tenths(24)),), 0.2),
     more("several quantiles", "people", "QUANTILE(c, [0.25, 0.5, 0.75])", "", units(_LOW, _LOW), (_HIGH,), 0.1),
     more("most frequent", "people", "MODE(b)", "", units(row()), (row(b=1),), 0.6),
     more("two most frequent", "people", "TOP(b, 2)", "", units(row(), row()), (row(b=1),), 0.3),
