@@ -22,6 +22,27 @@ def spreads(one: Aggregate, powers: Powers, columns: Sequence[Sequence[int]]) ->
     return [made.answer(cells) for cells in zip(*columns, strict=True)]
 
 
+def limits(one: Aggregate) -> tuple[float, float]:
+    """Beyond which no exact answer lies, whatever the rows are."""
+    most = float(_most(one))
+    match one.function:
+        case "corr":
+            return -1.0, 1.0
+        case "var_pop" | "covar_pop":
+            return (0.0 if one.function == "var_pop" else -most), most
+        case "var_samp" | "covar_samp":  # n/(n - 1) is at most 2
+            return (0.0 if one.function == "var_samp" else -2 * most), 2 * most
+        case _:
+            return -math.inf, math.inf
+
+
+def _most(one: Aggregate) -> Fraction:
+    """Of a variance or a covariance of rows: half of them at each end."""
+    ranges = [(domain.low, domain.high) for domain in (one.domain, *(domain for _, domain in one.others))]
+    apart = [high - low if low is not None and high is not None else Fraction(0) for low, high in ranges]
+    return apart[0] * apart[-1] / 4
+
+
 class _Spread:
     def __init__(self, one: Aggregate, powers: Powers) -> None:
         self.function, self.whole = one.function, powers.whole
@@ -29,9 +50,7 @@ class _Spread:
         self.terms = list(product(*(range(degree + 1) for degree in self.degrees)))
         self.lows = [steps.low * steps.grid for steps, _ in powers.factors]
         self.widths = [(steps.high - steps.low) * steps.grid for steps, _ in powers.factors]
-        ranges = [(domain.low, domain.high) for domain in (one.domain, *(domain for _, domain in one.others))]
-        apart = [high - low if low is not None and high is not None else Fraction(0) for low, high in ranges]
-        self.most = apart[0] * apart[-1] / 4  # half of the rows at each end
+        self.most = _most(one)
 
     def answer(self, cells: Sequence[int]) -> float | None:
         samples = self.function.endswith("_samp")
@@ -47,7 +66,8 @@ class _Spread:
             case "regr_slope" | "regr_intercept":
                 if (spread := self._apart(cells, 1, 1)) <= 0:
                     return None
-                slope = 2 * self._apart(cells, 0, 1) * self.widths[0] / (spread * self.widths[1])
+                times = Fraction(self.degrees[1], self.degrees[0])
+                slope = times * self._apart(cells, 0, 1) * self.widths[0] / (spread * self.widths[1])
                 if self.function == "regr_slope":
                     return divided(slope.numerator, slope.denominator)
                 end = self._mean(cells, 0) - slope * self._mean(cells, 1)
