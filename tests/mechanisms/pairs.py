@@ -104,7 +104,7 @@ PAIRS = [
     Pair("changed, median", "members", "MEDIAN(c)", "", [*_RANKED, (row(c=tenths(-15)),)],
          [*_RANKED, (_HIGH,)], 0.3),
     Pair("changed, medians", "dues", "s, MEDIAN(c)", _BY_S, [*_RANKED, (_HIGH, _HIGH)],
-         [*_RANKED, (row(c=tenths(25), s="y"),) * 2], 0.3),
+         [*_RANKED, (row(c=tenths(25), s="y"),) * 2], 0.1),
     more("found groups", "people", "t, COUNT(*)", _BY_T, _COOKS, _ONE, 0.2),
     more("found groups, one alone", "people", "t, COUNT(*)", _BY_T, _COOKS, (row(t="king"),), 0.0),
     more("found groups, user level", "events", "t, SUM(b)", _BY_T, _COOKS, (row(), row(t="king")), 0.0),
