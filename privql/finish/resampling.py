@@ -47,6 +47,7 @@ class Spread:
 
     values: Numbers
     monotone: bool
+    limits: tuple[float, float] = (-math.inf, math.inf)  # of the exact numbers
     bound: bool = False  # they only say how far it may be off at most: with others they might cancel
 
 
@@ -150,6 +151,7 @@ def bounds_of(spread: Spread, values: Sequence[Value], type: ValueType, confiden
         if not spread.monotone and known > 0:
             middle = 2 * float(value)
             low, high = min(low, middle - high), max(high, middle - low)
+        low, high = max(low, spread.limits[0]), min(high, spread.limits[1])
         out.append((_end(low, type, math.floor), _end(high, type, math.ceil)))
     return out
 

@@ -6,8 +6,9 @@ is the answer itself; a row that does not come out of it as it was handed out ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from privql.engines.interface import EngineError
 from privql.finish.cells import finish_block
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers
+from privql.finish.origins import Origins, alone, traced
 from privql.finish.recipe import Recipe
 from privql.finish.resampling import (
     Numbers,
@@ -28,9 +30,11 @@ from privql.finish.resampling import (
     sample,
 )
 from privql.finish.result import Column, Release
+from privql.finish.spread import limits
 from privql.finish.table import Table
 from privql.kernel.features import Tally
 from privql.kernel.scalars import INT, Value, ValueType
+from privql.kernel.sums import Powers
 from privql.post.run import PostProcessor
 from privql.post.shadows import Leaf, shadowed
 
@@ -78,13 +82,23 @@ class Errors:
             return {}
         tables = {name: release.table for name, release in self.releases.items()}
         found = self.post.numbers(asked.query, asked.tables, tables, self.dummies, asked.outputs)
+        origins = traced(replace(self.made.query, blocks=tuple(one.block for one in self.made.blocks)))
         out = {}
         for at, monotone, bound, values in zip(asked.columns, asked.monotone, asked.bounds, found, strict=True):
             if len(values) != (count + 1) * len(self.rows):
                 return {}
             spread = values.reshape(count + 1, len(self.rows)).T
-            out[at] = Spread(_own(spread, [row[at] for row in self.rows]), monotone, bound)
+            out[at] = Spread(_own(spread, [row[at] for row in self.rows]), monotone, self._limits(origins[at]), bound)
         return out
+
+    def _limits(self, origins: Origins) -> tuple[float, float]:
+        """Of what was measured here and not computed with."""
+        origin = alone(origins)
+        if origin is None or not isinstance(
+            self.made.blocks[origin.block].recipes[origin.aggregate].contribution, Powers
+        ):
+            return -math.inf, math.inf
+        return limits(self.made.blocks[origin.block].block.aggregates[origin.aggregate])
 
 
 def _own(found: Numbers, values: Sequence[Value]) -> Numbers:

@@ -16,6 +16,8 @@ HEAD = """\
 Every scalar function is total: what would fail is NULL, on every engine. An argument that is NULL makes the result NULL
 unless its description says otherwise. Arguments convert from INT to DECIMAL to FLOAT and from DATE to TIMESTAMP by
 themselves. From the bounds of its arguments the checker infers the bounds of every result.
+
+Of a released number, `ERROR`, `LOW` and `HIGH` are [its interval](results.md#errors).
 """
 
 
