@@ -23,7 +23,7 @@ from privql.kernel import features, scalars, selection, sums
 from privql.kernel.scalars import Value
 from privql.kernel.terms import Unit
 
-MOST_CELLS = 20_000  # an answer that is made of more noisy numbers has no errors but those of its own laws
+MOST_CELLS = 10_000  # an answer that is made of more noisy numbers has no errors but those of its own laws
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def replicates(numbers: int, confidence: Fraction) -> int:
     """How many, of an answer that is made of so many numbers: so that whole ranks of them are the ends."""
     tail = (1 - confidence) / 2
     wanted = min(max(MOST_DRAWS // max(numbers, 1), 1), MOST_REPLICATES)
-    rank = max(math.floor(wanted * tail), 5)
+    rank = max(math.floor(wanted * tail), 3)
     if rank / tail > SURE:
         rank = max(math.floor(SURE * tail), 1)
     return min(math.ceil(rank / tail), SURE) - 1

@@ -203,7 +203,7 @@ def test_there_are_as_many_replicates_as_a_confidence_needs() -> None:
             ranks = (replicates(numbers, Fraction(confidence)) + 1) * tail
             assert ranks >= 5 or confidence == "0.999"
             assert math.floor(ranks) >= 1
-    assert replicates(1, USUAL) == 1999 and replicates(20_000, USUAL) == 199
+    assert replicates(1, USUAL) == 1999 and replicates(20_000, USUAL) == 119
 
 
 # ---------------------------------------------------------------- ERROR, LOW, HIGH
