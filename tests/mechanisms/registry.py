@@ -202,7 +202,8 @@ def _flip(counts: Sequence[int], exponent: Fraction) -> Mechanism:
 
 def _picked(counts: Sequence[int], picks: int, way: Way, exponent: Fraction) -> Mechanism:
     """Several in order: the number of that order among all."""
-    law = picks_law.law(tuple(counts), picks, way, Fraction(power(1 / exponent, 1)))
+    q = Fraction(round(Fraction(power(1 / exponent, 1)) * 2**96), 2**96)  # near enough, and quick to take to a power
+    law = picks_law.law(tuple(counts), picks, way, q)
     orders = sorted(law)
 
     def draw(exponent: Fraction, **source: WordSource) -> int:
