@@ -55,6 +55,11 @@ def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     return _decimal(least(lambda rank: not affordable(epsilon, _decimal(rank), delta), _rank(guess)) - 1)
 
 
+def least_mu(square: Fraction) -> Fraction:
+    """The least μ of six significant digits whose square is at least that."""
+    return _decimal(least(lambda rank: _decimal(rank) ** 2 >= square, _rank(math.sqrt(square))))
+
+
 def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
     """The least ε of four significant digits at which (ε, δ) pays for μ; the least that may be spent, if less would."""
     if mu <= 0 or not 0 < delta < 1:
@@ -98,8 +103,12 @@ def sigma_within(halfwidth: int, confidence: Fraction) -> Fraction:
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
     miss = _miss(confidence)
-    guess = (halfwidth + 0.5) / _quantile(miss)
-    return _decimal(least(lambda rank: not _kept(halfwidth, _decimal(rank), miss), _rank(guess)) - 1)
+    return greatest_sigma(lambda sigma: _kept(halfwidth, sigma, miss), (halfwidth + 0.5) / _quantile(miss))
+
+
+def greatest_sigma(enough: Callable[[Fraction], bool], guess: float = 1.0) -> Fraction:
+    """The greatest σ of six significant digits that is small enough; every smaller one must be, too."""
+    return _decimal(least(lambda rank: not enough(_decimal(rank)), _rank(guess)) - 1)
 
 
 def variance(sigma: Fraction) -> float:
@@ -107,13 +116,18 @@ def variance(sigma: Fraction) -> float:
     spread = float(sigma)
     if spread > 1:
         return spread * spread + 1 / 12
-    return 2 * sum((2 * k - 1) * _float_tail((k - 0.5) / spread) for k in range(1, 40))
+    return 2 * sum((2 * k - 1) * float_tail((k - 0.5) / spread) for k in range(1, 40))
 
 
 def pmf(k: int, sigma: Fraction) -> float:
     """P[X = k]."""
     near, far = ((abs(k) + side) / float(sigma) for side in (-0.5, 0.5))
-    return _float_tail(near) - _float_tail(far)
+    return float_tail(near) - float_tail(far)
+
+
+def float_tail(x: float) -> float:
+    """About P[Z > x]."""
+    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def root_above(square: Fraction) -> Fraction:
@@ -163,10 +177,6 @@ def _float_mills(x: float) -> float:
     if x < 25:
         return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
     return (1 - 1 / x**2 + 3 / x**4 - 15 / x**6) / x
-
-
-def _float_tail(x: float) -> float:
-    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def _quantile(miss: Fraction) -> float:

@@ -5,15 +5,20 @@ chance of a miss greater than what is computed here; docs/proofs/promises.md say
 farther off than wished; what it costs, and whom it protects, is the same.
 
 All distances are in steps of the cells, in which one row adds up to `whole`; an `error` is a share of the range - of a
-variance, of the range squared. Noise is discrete Laplace of one scale on every cell.
+variance, of the range squared. Noise is of one kind and scale on every cell, discrete Laplace or a rounded Gaussian.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 
+from privql.kernel.gaussian import float_tail, greatest_sigma
 from privql.kernel.tails import least_epsilon
 from privql.kernel.two import reach_of_coupling
+
+Beyond = Callable[[float, float, int, float], float]
+Missed = Callable[[Beyond], float]
 
 FEWEST = 10  # rows: of fewer a sample's variance is too far from that of all rows
 _ROUNDING = 1e-9  # far above what the floats here can lose
@@ -21,47 +26,50 @@ _QUARTER = 0.25  # no variance is a greater share of the range squared
 _TRIED = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # how far means may be off, in errors of the variance
 
 
-def epsilon_of_mean(sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction) -> Fraction:
-    """The least ε of four significant digits that is proved here to keep the mean of `rows` rows or more so near."""
-    return _least(sensitivity, confidence, lambda scale: _mean_missed(whole, float(error), rows, scale))
+def mean(whole: int, error: Fraction, rows: int) -> Missed:
+    """At least the chance that the mean of `rows` rows or more is not so near, for what `Beyond` says of the noise."""
+    return lambda beyond: _mean_missed(whole, float(error), rows, beyond)
 
 
-def epsilon_of_variance(
-    sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction, samples: bool
-) -> Fraction:
-    return _least(sensitivity, confidence, lambda scale: _missed(_variance, 3, whole, error, rows, scale, samples))
+def variance(whole: int, error: Fraction, rows: int, samples: bool) -> Missed:
+    return lambda beyond: _missed(_variance, 3, whole, error, rows, beyond, samples)
 
 
-def epsilon_of_covariance(
-    sensitivity: int, whole: int, error: Fraction, rows: int, confidence: Fraction, samples: bool
-) -> Fraction:
-    return _least(sensitivity, confidence, lambda scale: _missed(_covariance, 4, whole, error, rows, scale, samples))
+def covariance(whole: int, error: Fraction, rows: int, samples: bool) -> Missed:
+    return lambda beyond: _missed(_covariance, 4, whole, error, rows, beyond, samples)
 
 
-def _least(sensitivity: int, confidence: Fraction, missed: Callable[[float], float]) -> Fraction:
-    miss = float(1 - confidence) * (1 - _ROUNDING)
-    return least_epsilon(lambda epsilon: missed(float(sensitivity / epsilon)) <= miss)
+def epsilon_of(missed: Missed, sensitivity: int, confidence: Fraction) -> Fraction:
+    """The least ε of four significant digits with which Laplace noise is proved here to be small enough."""
+    most = float(1 - confidence) * (1 - _ROUNDING)
+    return least_epsilon(lambda epsilon: missed(partial(_laplace, float(sensitivity / epsilon))) <= most)
 
 
-def _mean_missed(whole: int, error: float, rows: int, scale: float) -> float:
+def sigma_of(missed: Missed, confidence: Fraction) -> Fraction:
+    """The greatest σ of six significant digits of which Gaussian noise is."""
+    most = float(1 - confidence) * (1 - _ROUNDING)
+    return greatest_sigma(lambda sigma: missed(partial(_gaussian, float(sigma))) <= most)
+
+
+def _mean_missed(whole: int, error: float, rows: int, beyond: Beyond) -> float:
     """(A+N₁)/(A+B+N₁+N₂) is above A/(A+B) + error only where (1-s)·N₁ - s·N₂ > error·(A+B), s being that sum; below it
     likewise. Two such s in [0, 1] lie 2·error apart, and the chance is the less the nearer s is to one half."""
     error = min(error, 1.0)
     distance = error * rows * whole
-    missed = _beyond(1.0, 0.0, 2, distance, scale)
+    missed = beyond(1.0, 0.0, 2, distance)
     if error < 0.5:
         other = min(2 * error, 0.5 - error)
-        missed += _beyond(1 - other, other, 2, distance, scale)
-    return missed + _beyond(1.0, 1.0, 2, float((rows - 1) * whole), scale)  # or there is no answer
+        missed += beyond(1 - other, other, 2, distance)
+    return missed + beyond(1.0, 1.0, 2, float((rows - 1) * whole))  # or there is no answer
 
 
 def _missed(
-    of: Callable[[int, float, int, float], float],
+    of: Callable[[int, float, int, Beyond], float],
     cells: int,
     whole: int,
     error: Fraction,
     rows: int,
-    scale: float,
+    beyond: Beyond,
     samples: bool,
 ) -> float:
     near, missed = float(error), 0.0
@@ -70,36 +78,35 @@ def _missed(
         fewest = rows * (1 - share)
         near -= _QUARTER * share * rows / ((fewest - 1) * (rows - 1))
         near *= (fewest - 1) / fewest
-        missed = 2 * _beyond(cells / 2, cells / 2, cells, share * rows * whole, scale)
-    none = _beyond(cells / 2, cells / 2, cells, float((rows - 2) * whole), scale)
-    return of(whole, near, rows, scale) + missed + none
+        missed = 2 * beyond(cells / 2, cells / 2, cells, share * rows * whole)
+    none = beyond(cells / 2, cells / 2, cells, float((rows - 2) * whole))
+    return of(whole, near, rows, beyond) + missed + none
 
 
-def _variance(whole: int, error: float, rows: int, scale: float) -> float:
+def _variance(whole: int, error: float, rows: int, beyond: Beyond) -> float:
     """Too great by the noise alone, too small also by the square of how far the mean is off: but a variance that is not
     above `error` is never too small by it."""
     error = min(error, _QUARTER)
     size = float(rows * whole)
-    one_side = _beyond(1 - error, 2 * error, 3, error * size, scale)
+    one_side = beyond(1 - error, 2 * error, 3, error * size)
     wide = max((1 - error) ** 2 - 2 * error, 0.5 + error)
-    above = _beyond(wide, 1 + error - wide, 3, error * size, scale)
+    above = beyond(wide, 1 + error - wide, 3, error * size)
     wide = (1 - error) ** 2
     below = min(
-        _beyond(wide, 1 - wide, 3, left * size, scale)
-        + _beyond(1.0, 0.5, 3, mean * size, scale)
-        + _beyond(1 + mean, 0.5 + 2 * mean, 3, mean * size, scale)
+        beyond(wide, 1 - wide, 3, left * size)
+        + beyond(1.0, 0.5, 3, mean * size)
+        + beyond(1 + mean, 0.5 + 2 * mean, 3, mean * size)
         for mean, left in _means(error)
     )
     return max(one_side, above + below)
 
 
-def _covariance(whole: int, error: float, rows: int, scale: float) -> float:
+def _covariance(whole: int, error: float, rows: int, beyond: Beyond) -> float:
     """Off by the noise, and by the product of how far both means are off."""
     error = min(error, 2 * _QUARTER)
     size = float(rows * whole)
     return min(
-        2 * _beyond(1 + left, _QUARTER + 3 * left, 4, left * size, scale)
-        + 4 * _beyond(1 + mean, 1 + 3 * mean, 4, mean * size, scale)
+        2 * beyond(1 + left, _QUARTER + 3 * left, 4, left * size) + 4 * beyond(1 + mean, 1 + 3 * mean, 4, mean * size)
         for mean, left in _means(error)
     )
 
@@ -111,14 +118,29 @@ def _means(error: float) -> Iterator[tuple[float, float]]:
             yield mean, error - mean * mean
 
 
-def _beyond(wide: float, rest: float, cells: int, distance: float, scale: float) -> float:
-    """At least P[Σ aᵢ·Nᵢ > distance] for any weights of so many cells with |aᵢ| <= wide and Σ |aᵢ| <= wide + rest.
+# ---------------------------------------------------------------- at least P[Σ aᵢ·Nᵢ > distance]
 
-    Of continuous noise two weights, the one as great as may be, make it the most likely; noise of whole numbers is one
-    unit closer. Where it hardly ever is anything but 0, one cell must pass what all of them have to pass together."""
+# For any weights of so many cells with |aᵢ| <= wide and Σ |aᵢ| <= wide + rest. Of continuous noise two weights, the one
+# as great as may be, make it the most likely; noise of whole numbers is a little closer. Where it hardly ever is
+# anything but 0, one cell must pass what all of them have to pass together.
+
+
+def _laplace(scale: float, wide: float, rest: float, cells: int, distance: float) -> float:
     whole = wide + rest
     wide = max(wide, whole / 2)
     blended = reach_of_coupling((whole - wide) / whole, distance / (whole * scale), scale) / 2
-    least = math.floor(distance / whole * (1 - _ROUNDING)) + 1
-    single = cells * math.exp(-least / scale) / (1 + math.exp(-1 / scale))
+    single = cells * math.exp(-_passing(distance / whole) / scale) / (1 + math.exp(-1 / scale))
     return min(blended, single)
+
+
+def _gaussian(sigma: float, wide: float, rest: float, cells: int, distance: float) -> float:
+    whole = wide + rest
+    wide = max(wide, whole / 2)
+    near = distance - whole / 2  # by so much rounding may have moved it
+    together = float_tail(near / (sigma * math.hypot(wide, whole - wide))) if near > 0 else 1.0
+    return min(together, cells * float_tail((_passing(distance / whole) - 0.5) / sigma))
+
+
+def _passing(distance: float) -> int:
+    """The least whole number above it."""
+    return math.floor(distance * (1 - _ROUNDING)) + 1

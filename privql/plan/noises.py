@@ -5,13 +5,16 @@ it has of the block's ε. As σ² is Δ2²/μ², the sum of squared errors relat
 where these parts are in proportion to √load·Δ2/s, and so that is how ε is split here. An aggregate with a SPEND of its
 own has no less of μ² than that ε, with as large a part of δ, would buy alone: its Gaussian and the others' compose.
 
-AUTO takes what makes that sum less, block by block: the Gaussian where a unit moves many numbers, Laplace where it
-moves one or few. Where no δ is stated, and the budget has none, that is Laplace.
+WITHIN says how large each σ may be. What that takes of μ² is added up, and one ε bought for the block with its δ.
+
+AUTO takes what makes that sum less, or the ε that WITHIN needs, block by block: the Gaussian where a unit moves many
+numbers, Laplace where it moves one or few. Where no δ is stated, and the budget has none, that is Laplace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -20,15 +23,16 @@ from privql.check.typed import Clause
 from privql.diagnostics import Span, refuse
 from privql.kernel import noises
 from privql.kernel.cost import LEAST_EPSILON
-from privql.kernel.gaussian import greatest_mu, root_above
+from privql.kernel.gaussian import greatest_mu, least_epsilon, least_mu, root_above
 from privql.kernel.noises import Noise
 from privql.plan.amounts import Amount
 from privql.plan.ranks import ranked
-from privql.plan.spend import Wanted, scale_of
+from privql.plan.spend import Wanted, fractions_of, scale_of
 from privql.syntax import ast
 
 Asked = Literal["laplace", "gaussian", "auto"]
 _WORDS: Mapping[str, Asked] = {"LAPLACE": "laplace", "GAUSSIAN": "gaussian", "AUTO": "auto"}
+_LEAST_PART = Fraction(1, 10**6)  # of what a block needs most: less would be no amount of budget
 
 
 def asked_for(clauses: Sequence[Clause]) -> dict[int, tuple[Asked, Span]]:
@@ -64,12 +68,13 @@ def without_delta(span: Span) -> Exception:
     )
 
 
-def without_within(clause: ast.Privacy) -> Exception:
+def in_part(clause: ast.Privacy) -> Exception:
     return refuse(
-        "PQL0408",
-        "WITHIN is promised of Laplace noise alone",
+        "PQL0411",
+        "Gaussian noise is promised for all numbers that it is added to, or for none",
         clause.span,
-        help="leave USING GAUSSIAN out, or spend on it, `SPEND EPSILON 0.5 DELTA 1e-7`",
+        why="they are paid for together: what keeps a promise of one depends on what the others spend",
+        help="state a WITHIN for each of them, or leave USING GAUSSIAN out",
     )
 
 
@@ -84,6 +89,22 @@ def parts(spent: Sequence[Amount], delta: Fraction) -> list[tuple[Fraction, Frac
     whole = sum((one.constant for one in spent), Fraction(0))
     square = greatest_mu(max(whole, LEAST_EPSILON), delta) ** 2
     return [(delta * one.constant / whole, square * one.constant / whole) for one in spent]
+
+
+def promised(wanted: Sequence[Wanted], sigmas: Sequence[Fraction], delta: Fraction) -> list[Wanted]:
+    """Each with its part of the least ε of which, with δ, none needs a greater deviation."""
+    needs = [one.sensitivity.l2_squared / sigma**2 for one, sigma in zip(wanted, sigmas, strict=True)]
+    least = max(needs) * _LEAST_PART
+    fractions = fractions_of([float(max(need, least)) for need in needs])
+    square = max(need / fraction for need, fraction in zip(needs, fractions, strict=True))
+    epsilon = least_epsilon(least_mu(square), delta)
+    return [replace(one, promised=epsilon * part) for one, part in zip(wanted, fractions, strict=True)]
+
+
+def cheaper(laplace: Sequence[Amount], gaussian: Sequence[Amount]) -> Noise:
+    """Of a promise."""
+    sums = [sum(one.constant for one in amounts) for amounts in (laplace, gaussian)]
+    return "gaussian" if sums[1] < sums[0] else "laplace"
 
 
 def better(wanted: Sequence[Wanted], laplace: Sequence[Amount], gaussian: Sequence[Amount], delta: Fraction) -> Noise:

@@ -18,13 +18,13 @@ from privql.plan.bounding import Limits
 from privql.plan.bounds import contribution
 from privql.plan.levels import Marginal, finest, marginals
 from privql.plan.lower import Lowered, lower
-from privql.plan.noises import Asked, asked_for, better, parts, sums, without_delta, without_within
+from privql.plan.noises import Asked, asked_for, better, cheaper, in_part, parts, promised, sums, without_delta
 from privql.plan.picks import choosing, measured_of
 from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, proved
 from privql.plan.reach import wanted
 from privql.plan.selection import Clauses, Selection, counts_units, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
-from privql.plan.spend import Shares, Wanted, asked_within, split
+from privql.plan.spend import Shares, Wanted, asked_within, deviation, split
 from privql.syntax import ast
 
 
@@ -84,9 +84,11 @@ class _Draft:
     asked: Asked = "laplace"
     delta: Fraction = Fraction(0)  # for its noise, where that may take one
     noise: Noise = "laplace"
+    sigmas: tuple[Fraction, ...] = ()  # where errors are promised: the greatest that Gaussian noise may have
 
     def carrying(self, noise: Noise) -> list[Wanted]:
-        return [replace(one, noise=noise) for one in self.wanted]
+        made = [replace(one, noise=noise) for one in self.wanted]
+        return promised(made, self.sigmas, self.delta) if noise == "gaussian" and self.sigmas and self.delta else made
 
     def count(self, finder: _Draft) -> None:
         """What the search for its groups says is not measured again."""
@@ -152,6 +154,9 @@ def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draf
 
 def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
+    for draft in drafts:
+        if draft.asked == "gaussian":
+            draft.wanted = draft.carrying("gaussian")
     if clause is None or clause.within is None:
         finders = {draft.block.index: draft for draft in drafts if looks(draft.block)}
         for draft in drafts:
@@ -203,22 +208,24 @@ def _choose(
     splitting: Callable[[Noise | None], tuple[list[list[Amount]], Amount]],
     env: Env,
 ) -> None:
-    """The noise of each block: as is said, or as it errs less."""
-    promised = clause is not None and clause.within is not None
+    """The noise of each block: as is said, or as it errs less, or costs less where an error is promised."""
     for draft in drafts:
-        own = [one.aggregate.privacy for one in draft.wanted if one.aggregate.privacy is not None]
-        within = [each for each in own if each.within is not None] + ([clause] if promised and clause else [])
-        if draft.asked == "gaussian" and within:
-            raise without_within(within[0])
-        if within:
-            draft.delta = Fraction(0)
         draft.noise = "gaussian" if draft.asked == "gaussian" and draft.wanted else "laplace"
+        if draft.asked == "laplace":
+            continue
+        sigmas = [deviation(one, clause, env.params, env.confidence) for one in draft.wanted]
+        draft.sigmas = tuple(sigma for sigma in sigmas if sigma is not None)
+        if 0 < len(draft.sigmas) < len(sigmas):
+            if draft.asked == "gaussian":
+                said = [one.aggregate.privacy for one in draft.wanted] + [clause]
+                raise in_part(next(one for one in said if one is not None and one.within is not None))
+            draft.delta = Fraction(0)
     open_ = [draft for draft in drafts if draft.asked == "auto" and draft.delta and draft.wanted]
     if open_:
         (laplace, _), (gaussian, _) = splitting("laplace"), splitting("gaussian")
         for draft, one, other in zip(drafts, laplace, gaussian, strict=True):
             if draft in open_:
-                draft.noise = better(draft.wanted, one, other, draft.delta)
+                draft.noise = cheaper(one, other) if draft.sigmas else better(draft.wanted, one, other, draft.delta)
 
 
 def no_budget(unit: str, analyst: str, span: Span) -> PrivQLError:

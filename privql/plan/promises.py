@@ -1,10 +1,11 @@
-"""The least ε that keeps what WITHIN asks for, of every number that is read off one measurement.
+"""How much noise keeps what WITHIN asks for, and what that costs, of every number that is read off one measurement.
 
 A count and a sum are off by their noise alone. A mean, a variance and a covariance are off by less the more rows there
 are, so the query says of how many at least: `GIVEN COUNT >= 1000`. That is the analyst's word, and decides ε alone:
 where there are fewer rows the number may be farther off, and nobody is protected less.
 
-The noise is Laplace's. Another mechanism has an ε of its own for the same promise: the cheaper is to be taken here.
+Laplace noise has a price by itself, the least ε. Of Gaussian noise it is the greatest deviation that is found here:
+what that costs depends on what else it is paid for with (see `noises`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.functions.aggregate.within import RANKED
+from privql.kernel import gaussian
 from privql.kernel.features import Steps
+from privql.kernel.gaussian import greatest_sigma, sigma_within
 from privql.kernel.measure import Sensitivity
-from privql.kernel.ratios import FEWEST, epsilon_of_covariance, epsilon_of_mean, epsilon_of_variance
+from privql.kernel.ratios import FEWEST, Missed, covariance, epsilon_of, mean, sigma_of, variance
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within, least_epsilon
 from privql.kernel.two import halfwidth_of_two, weights
@@ -36,7 +39,7 @@ _OF_ROWS = {
 }
 
 
-def promised(
+def epsilon_promised(
     aggregate: Aggregate,
     contribution: Contribution,
     sensitivity: Sensitivity,
@@ -45,6 +48,46 @@ def promised(
     params: Mapping[str, object],
     confidence: Fraction,
 ) -> Fraction:
+    """Of Laplace noise, or of a choice, the least ε that is enough."""
+    width, rows = _wished(aggregate, contribution, clause, params)
+    if aggregate.choice is not None:
+        return sensitivity.l1 * exponent_within(aggregate.choice, math.floor(width), confidence)
+    match contribution:
+        case Balance(steps=steps) if aggregate.function in ("count", "sum"):
+            of, over, far = _of_two(aggregate, steps, width, grid)
+            return least_epsilon(
+                lambda epsilon: halfwidth_of_two(sensitivity.l1 / epsilon, of, over, confidence) <= far
+            )
+        case Balance() | Powers():
+            return epsilon_of(_of_rows(aggregate, contribution, grid, width, rows), sensitivity.l1, confidence)
+        case _:
+            return epsilon_within(sensitivity.l1, math.floor(width / grid), confidence)
+
+
+def sigma_promised(
+    aggregate: Aggregate,
+    contribution: Contribution,
+    grid: Fraction,
+    clause: ast.Privacy,
+    params: Mapping[str, object],
+    confidence: Fraction,
+) -> Fraction:
+    """Of Gaussian noise the greatest deviation that is small enough."""
+    width, rows = _wished(aggregate, contribution, clause, params)
+    match contribution:
+        case Balance(steps=steps) if aggregate.function in ("count", "sum"):
+            of, over, far = _of_two(aggregate, steps, width, grid)
+            return greatest_sigma(lambda sigma: gaussian.halfwidth_of_two(sigma, of, over, confidence) <= far)
+        case Balance() | Powers():
+            return sigma_of(_of_rows(aggregate, contribution, grid, width, rows), confidence)
+        case _:
+            return sigma_within(math.floor(width / grid), confidence)
+
+
+def _wished(
+    aggregate: Aggregate, contribution: Contribution, clause: ast.Privacy, params: Mapping[str, object]
+) -> tuple[Fraction, int]:
+    """How far off it may be, and of how many rows."""
     assert clause.within is not None
     if clause.within_percent:
         raise refuse(
@@ -65,37 +108,30 @@ def promised(
     width = known(clause.within, params, "WITHIN")
     if width <= 0:
         raise refuse("PQL0503", "WITHIN needs a positive error", clause.span, help="write WITHIN 20")
-    rows = 0 if clause.given is None else _rows(known(clause.given, params, "GIVEN"), aggregate, clause.span)
-    if aggregate.choice is not None:
-        return sensitivity.l1 * exponent_within(aggregate.choice, math.floor(width), confidence)
-    match contribution:
-        case Balance(steps=steps):
-            reach = steps.high - steps.low
-            if aggregate.function in ("count", "sum"):
-                far = width if aggregate.function == "count" else width / grid
-                return _of_two(aggregate, steps, sensitivity.l1, far, confidence)
-            return epsilon_of_mean(sensitivity.l1, reach, width / (reach * grid), rows, confidence)
-        case Powers(factors=factors):
-            sides = [(steps.high - steps.low) * steps.grid for steps, _ in factors]
-            samples, whole = aggregate.function.endswith("_samp"), contribution.whole
-            if len(factors) == 1:
-                error = _of_variance(aggregate, width) / sides[0] ** 2
-                return epsilon_of_variance(sensitivity.l1, whole, error, rows, confidence, samples)
-            return epsilon_of_covariance(
-                sensitivity.l1, whole, width / (sides[0] * sides[1]), rows, confidence, samples
-            )
-        case _:
-            return epsilon_within(sensitivity.l1, math.floor(width / grid), confidence)
+    return width, 0 if clause.given is None else _rows(known(clause.given, params, "GIVEN"), aggregate, clause.span)
 
 
-def _of_two(aggregate: Aggregate, steps: Steps, sensitivity: int, width: Fraction, confidence: Fraction) -> Fraction:
-    """Of a count or a sum that is read off a mean's two cells, which both have noise."""
+def _of_rows(
+    aggregate: Aggregate, contribution: Balance | Powers, grid: Fraction, width: Fraction, rows: int
+) -> Missed:
+    """Of a mean, a variance or a covariance."""
+    if isinstance(contribution, Balance):
+        reach = contribution.steps.high - contribution.steps.low
+        return mean(reach, width / (reach * grid), rows)
+    sides = [(steps.high - steps.low) * steps.grid for steps, _ in contribution.factors]
+    samples, whole = aggregate.function.endswith("_samp"), contribution.whole
+    if len(sides) == 1:
+        return variance(whole, _of_variance(aggregate, width) / sides[0] ** 2, rows, samples)
+    return covariance(whole, width / (sides[0] * sides[1]), rows, samples)
+
+
+def _of_two(
+    aggregate: Aggregate, steps: Steps, width: Fraction, grid: Fraction
+) -> tuple[tuple[int, int], int, Fraction]:
+    """Of a count or a sum that is read off a mean's two cells, which both have noise: what it is made of, and how far
+    off it may be."""
     of = weights(steps.low, steps.high, "count" if aggregate.function == "count" else "sum")
-
-    def near(epsilon: Fraction) -> bool:
-        return halfwidth_of_two(sensitivity / epsilon, of, steps.high - steps.low, confidence) <= width
-
-    return least_epsilon(near)
+    return of, steps.high - steps.low, width if aggregate.function == "count" else width / grid
 
 
 def _of_variance(aggregate: Aggregate, width: Fraction) -> Fraction:

@@ -4,7 +4,8 @@ A mean is measured as two cells, from which the count of the rows behind it and 
 them carries the noise of both, and so may have more of it than a number measured apart at the same ε - but nothing has
 to be left for that one. Those that share are chosen as ε is split: for the least sum of squared errors relative to each
 aggregate's public scale. That sum is (Σ w)³/ε², w being the `weight` of each measurement, so what makes Σ w less is
-better whatever ε is, and whatever else it pays for. Where an accuracy is wished, it is what all of them cost together.
+better whatever ε is, and whatever else it pays for; with Gaussian noise the sum is (Σ w)²/μ². Where an accuracy is
+wished, it is what all of them cost together.
 
 A variance's three cells give the mean, the count and the sum as well, with the noise of one cell more; and the cells of
 a correlation give the regressions and covariances of the same two arguments, those of a regression the covariances.
@@ -112,7 +113,7 @@ class _Family:
         made = self.make(first)
         loads = sum((_load(made.contribution, one.aggregate) for one in of), Fraction(0))
         also = tuple(one.aggregate for one in of if one.aggregate.id != first.id)
-        together = replace(made, also=also, load=loads)
+        together = replace(made, also=also, load=loads, noise=of[0].noise)
         return _Shared(of, together, sum(self.asks(one) for one in of), self.asks(together))
 
 

@@ -22,7 +22,7 @@ from privql.kernel.measure import Sensitivity, reach
 from privql.kernel.noises import Noise
 from privql.kernel.sums import Contribution, Powers
 from privql.plan.amounts import ZERO, Amount, amount, known
-from privql.plan.promises import promised
+from privql.plan.promises import epsilon_promised, sigma_promised
 from privql.syntax import ast
 
 _FIFTY_PERCENT = Fraction(1, 2)
@@ -39,6 +39,7 @@ class Wanted:
     also: tuple[Aggregate, ...] = ()
     load: Fraction = Fraction(1)  # the squares of what all of them make of one cell's relative error, together
     noise: Noise = "laplace"
+    promised: Fraction | None = None  # the ε of Gaussian noise that keeps a promise
 
     @property
     def weight(self) -> float:
@@ -121,6 +122,8 @@ def _total(clause: ast.Privacy | None, default: Fraction | None, params: Mapping
 
 
 def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amount | None:
+    if one.promised is not None:
+        return Amount(one.promised)
     clause = one.aggregate.privacy
     if clause is None:
         return None
@@ -181,7 +184,20 @@ def fractions_of(weights: Sequence[float]) -> list[Fraction]:
 def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Fraction:
     """Of all that are read off it."""
     shape = (one.contribution, one.sensitivity, one.grid)
-    return max(promised(each, *shape, clause, params, confidence) for each in (one.aggregate, *one.also))
+    return max(epsilon_promised(each, *shape, clause, params, confidence) for each in (one.aggregate, *one.also))
+
+
+def deviation(
+    one: Wanted, clause: ast.Privacy | None, params: Mapping[str, object], confidence: Fraction
+) -> Fraction | None:
+    """Of Gaussian noise, the greatest that keeps what its own WITHIN asks, or the clause's; None where neither does."""
+    own = one.aggregate.privacy
+    says = own if own is not None and (own.within is not None or own.epsilon is not None) else clause
+    if says is None or says.within is None:
+        return None
+    sure = _confidence(says, params, confidence)
+    shape = (one.contribution, one.grid)
+    return min(sigma_promised(each, *shape, says, params, sure) for each in (one.aggregate, *one.also))
 
 
 def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Callable[[Wanted], float]:
@@ -190,8 +206,12 @@ def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: 
     sure = _confidence(clause, params, confidence)
 
     def costs(one: Wanted) -> float:
-        beside = isinstance(one.contribution, Powers) and bool(one.also)
-        return math.inf if beside else float(_within(one, clause, params, sure))
+        if isinstance(one.contribution, Powers) and one.also:
+            return math.inf
+        if one.noise == "gaussian":  # of these it is μ² that adds up
+            sigma = deviation(one, clause, params, confidence)
+            return math.inf if sigma is None else float(one.sensitivity.l2_squared / sigma**2)
+        return float(_within(one, clause, params, sure))
 
     return costs
 

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privql.kernel.ratios import epsilon_of_covariance, epsilon_of_mean, epsilon_of_variance
+from privql.kernel import ratios
+from privql.kernel.ratios import Missed, epsilon_of, sigma_of
 
 TRIALS = 40_000
 Floats = NDArray[np.float64]
 
 
 def noise(scale: float, cells: int, seed: int) -> Floats:
-    """Discrete Laplace: the difference of two geometric draws."""
+    """Discrete Laplace: the difference of two geometric draws. Of a scale below 0, a rounded Gaussian of that size."""
     random = np.random.default_rng(seed)
+    if scale < 0:
+        return np.rint(random.normal(0, -scale, (cells, TRIALS)))
     left, right = (random.geometric(-np.expm1(-1 / scale), (cells, TRIALS)) for _ in range(2))
     return (left - right).astype(float)
 
@@ -81,13 +84,13 @@ def missed(answer: Floats, true: float, weight: Floats, rows: int, whole: int, e
     return float(((np.abs(answer - true) > error * (1 + 1e-12)) | (weight < (1 + samples) * whole)).mean())
 
 
-Missed = Callable[[int, int, float, float], float]
-KINDS: dict[str, tuple[Callable[..., Fraction], Missed, float]] = {  # the last: how much less noise would do at most
-    "mean": (epsilon_of_mean, mean_missed, 1.12),
-    "var_pop": (partial(epsilon_of_variance, samples=False), partial(variance_missed, samples=False), 1.2),
-    "var_samp": (partial(epsilon_of_variance, samples=True), partial(variance_missed, samples=True), 1.2),
-    "covar_pop": (partial(epsilon_of_covariance, samples=False), partial(covariance_missed, samples=False), 1.35),
-    "covar_samp": (partial(epsilon_of_covariance, samples=True), partial(covariance_missed, samples=True), 1.35),
+Simulated = Callable[[int, int, float, float], float]
+KINDS: dict[str, tuple[Callable[[int, Fraction, int], Missed], Simulated, float]] = {  # how much less noise would do
+    "mean": (ratios.mean, mean_missed, 1.12),
+    "var_pop": (partial(ratios.variance, samples=False), partial(variance_missed, samples=False), 1.2),
+    "var_samp": (partial(ratios.variance, samples=True), partial(variance_missed, samples=True), 1.2),
+    "covar_pop": (partial(ratios.covariance, samples=False), partial(covariance_missed, samples=False), 1.35),
+    "covar_samp": (partial(ratios.covariance, samples=True), partial(covariance_missed, samples=True), 1.35),
 }
 WISHES = [  # the range in steps, the error as a share of it, rows, confidence in per cent
     (120, Fraction(1, 60), 1000, 95),
@@ -106,25 +109,42 @@ WIDE = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("wish", WISHES + WIDE)
-def test_the_promise_holds_for_the_worst_data(kind: str, wish: tuple[int, Fraction, int, int]) -> None:
-    epsilon_of, missed_of, most = KINDS[kind]
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_the_promise_holds_for_the_worst_data(kind: str, wish: tuple[int, Fraction, int, int], law: str) -> None:
+    of, missed_of, most = KINDS[kind]
     reach, error, rows, percent = wish
     whole = reach if kind == "mean" else reach**2
-    epsilon = epsilon_of(3 * whole, whole, error, rows, Fraction(percent, 100))
+    missed, sure = of(whole, error, rows), Fraction(percent, 100)
+    scale = (
+        3 * whole / float(epsilon_of(missed, 3 * whole, sure)) if law == "laplace" else -float(sigma_of(missed, sure))
+    )
     share, far = float(error), 1 - percent / 100
     rough = 3 * (far * (1 - far) / TRIALS) ** 0.5
     for many in (rows, 3 * rows):
-        assert missed_of(many, whole, share, 3 * whole / float(epsilon)) <= far + rough
+        assert missed_of(many, whole, share, scale) <= far + rough
     if wish in WISHES:
-        assert missed_of(rows, whole, share, most * 3 * whole / float(epsilon)) > far - rough
+        assert missed_of(rows, whole, share, most * scale) > far - rough
 
 
-def test_more_is_never_less() -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_is_never_less(kind: str) -> None:
     """A greater error, more rows and a smaller confidence cost no more; the price is of four digits."""
-    for epsilon_of, _, _ in KINDS.values():
-        base = epsilon_of(100, 100, Fraction(1, 40), 500, Fraction(95, 100))
-        assert epsilon_of(100, 100, Fraction(1, 39), 500, Fraction(95, 100)) <= base
-        assert epsilon_of(100, 100, Fraction(1, 40), 501, Fraction(95, 100)) <= base
-        assert epsilon_of(100, 100, Fraction(1, 40), 500, Fraction(94, 100)) <= base
-        assert epsilon_of(200, 100, Fraction(1, 40), 500, Fraction(95, 100)) > base
-        assert float(f"{float(base):.3e}") == float(base)
+    of, _, _ = KINDS[kind]
+
+    def epsilon(sensitivity: int, error: Fraction, rows: int, percent: int) -> Fraction:
+        return epsilon_of(of(100, error, rows), sensitivity, Fraction(percent, 100))
+
+    def sigma(error: Fraction, rows: int, percent: int) -> Fraction:
+        return sigma_of(of(100, error, rows), Fraction(percent, 100))
+
+    base = epsilon(100, Fraction(1, 40), 500, 95)
+    assert epsilon(100, Fraction(1, 39), 500, 95) <= base
+    assert epsilon(100, Fraction(1, 40), 501, 95) <= base
+    assert epsilon(100, Fraction(1, 40), 500, 94) <= base
+    assert epsilon(200, Fraction(1, 40), 500, 95) > base
+    assert float(f"{float(base):.3e}") == float(base)
+    most = sigma(Fraction(1, 40), 500, 95)
+    assert sigma(Fraction(1, 39), 500, 95) > most
+    assert sigma(Fraction(1, 40), 501, 95) > most
+    assert sigma(Fraction(1, 40), 500, 94) > most
+    assert float(f"{float(most):.5e}") == float(most)

@@ -164,8 +164,6 @@ def test_the_budgets_delta_pays_where_none_is_stated(session: Session) -> None:
 
 REFUSED = [
     ("SELECT COUNT(*) FROM calls SPEND EPSILON 1 USING GAUSSIAN", "PQL0408", "needs a δ"),
-    ("SELECT COUNT(*) FROM people WITHIN 10 USING GAUSSIAN", "PQL0408", "WITHIN"),
-    ("SELECT COUNT(* WITHIN 10) FROM people SPEND EPSILON 1 USING GAUSSIAN", "PQL0408", "WITHIN"),
     ("SELECT MEDIAN(age) FROM people SPEND EPSILON 1 DELTA 1e-6 USING GAUSSIAN", "PQL0408", "nothing"),
     ("SELECT COUNT(*) FROM people SPEND EPSILON 1 USING CAUCHY", "PQL0408", "CAUCHY"),
     ("SELECT COUNT(*) FROM people SPEND EPSILON $e DELTA 1e-6 USING AUTO", "PQL0304", "AUTO"),
@@ -177,11 +175,6 @@ REFUSED = [
 def test_what_is_refused(session: Session, text: str, code: str, word: str) -> None:
     (found,) = session.check(text).diagnostics
     assert found.code == code and word in str(found)
-
-
-def test_auto_promises_an_error_with_laplace(session: Session) -> None:
-    plan = planned(session, f"{WARDS} WITHIN 10 USING AUTO")
-    assert [one.noise for one in plan.measurements] == ["laplace"] and plan.delta == 0
 
 
 def test_a_parameter_may_come_later(session: Session) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import privql
-from privql.kernel.ratios import epsilon_of_covariance, epsilon_of_mean, epsilon_of_variance
+from privql.kernel.ratios import covariance, epsilon_of, mean, variance
 from privql.session import Session
 from tests.check.clinic import clinic
 
@@ -29,42 +29,42 @@ def price(session: Session, text: str, **params: object) -> Fraction:
 
 
 def test_a_mean_costs_what_its_range_rows_and_group_need(session: Session) -> None:
-    mean = epsilon_of_mean(120, 120, Fraction(2, 120), 1000, SURE)
-    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 GIVEN COUNT >= 1000") == mean
-    assert price(session, "SELECT sex, AVG(age) FROM patients GROUP BY sex WITHIN 2 GIVEN COUNT >= 1000") == mean
-    assert price(session, "SELECT AVG(age WITHIN 2 GIVEN COUNT >= $n) FROM patients", n=1000) == mean
-    surer = epsilon_of_mean(120, 120, Fraction(2, 120), 1000, Fraction(99, 100))
-    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 AT 99% GIVEN COUNT >= 1000") == surer > mean
-    many = epsilon_of_mean(20 * 600, 600, Fraction(2, 600), 10**6, SURE)
+    found = epsilon_of(mean(120, Fraction(2, 120), 1000), 120, SURE)
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 GIVEN COUNT >= 1000") == found
+    assert price(session, "SELECT sex, AVG(age) FROM patients GROUP BY sex WITHIN 2 GIVEN COUNT >= 1000") == found
+    assert price(session, "SELECT AVG(age WITHIN 2 GIVEN COUNT >= $n) FROM patients", n=1000) == found
+    surer = epsilon_of(mean(120, Fraction(2, 120), 1000), 120, Fraction(99, 100))
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 AT 99% GIVEN COUNT >= 1000") == surer > found
+    many = epsilon_of(mean(600, Fraction(2, 600), 10**6), 20 * 600, SURE)
     assert price(session, "SELECT AVG(minutes) FROM visits WITHIN 2 GIVEN COUNT >= 1000000") == many
-    few = epsilon_of_mean(3 * 600, 600, Fraction(2, 600), 10**6, SURE)
+    few = epsilon_of(mean(600, Fraction(2, 600), 10**6), 3 * 600, SURE)
     cut = "SELECT AVG(minutes) FROM visits AT MOST 3 ROWS PER UNIT WITHIN 2 GIVEN COUNT >= 1000000"
     assert price(session, cut) == few
-    cents = epsilon_of_mean(2_000_000, 2_000_000, Fraction(50, 20000), 1000, SURE)
+    cents = epsilon_of(mean(2_000_000, Fraction(50, 20000), 1000), 2_000_000, SURE)
     assert price(session, "SELECT AVG(cost) FROM patients WITHIN 50 GIVEN COUNT >= 1000") == cents
-    changed = epsilon_of_mean(2 * 120, 120, Fraction(2, 120), 1000, SURE)  # one row goes, and another comes
+    changed = epsilon_of(mean(120, Fraction(2, 120), 1000), 2 * 120, SURE)  # one row goes, and another comes
     assert price(session, "SELECT AVG(age) FROM members WITHIN 2 GIVEN COUNT >= 1000") == changed
 
 
 def test_a_variance_is_a_share_of_the_range_squared_and_its_root_of_that(session: Session) -> None:
-    def variance(error: Fraction, samples: bool) -> Fraction:
-        return epsilon_of_variance(120**2, 120**2, error / 120**2, 5000, SURE, samples)
+    def of(error: Fraction, samples: bool) -> Fraction:
+        return epsilon_of(variance(120**2, error / 120**2, 5000, samples), 120**2, SURE)
 
     given = "FROM patients WITHIN 4 GIVEN COUNT >= 5000"
-    assert price(session, f"SELECT VAR_POP(age) {given}") == variance(Fraction(4), False)
-    assert price(session, f"SELECT VARIANCE(age) {given}") == variance(Fraction(4), True)
-    assert price(session, f"SELECT STDDEV_POP(age) {given}") == variance(Fraction(16), False)
-    assert price(session, f"SELECT STDDEV(age) {given}") == variance(Fraction(16), True)
+    assert price(session, f"SELECT VAR_POP(age) {given}") == of(Fraction(4), False)
+    assert price(session, f"SELECT VARIANCE(age) {given}") == of(Fraction(4), True)
+    assert price(session, f"SELECT STDDEV_POP(age) {given}") == of(Fraction(16), False)
+    assert price(session, f"SELECT STDDEV(age) {given}") == of(Fraction(16), True)
     for both in ("STDDEV(age), VARIANCE(age)", "VARIANCE(age), STDDEV(age)"):
-        assert price(session, f"SELECT {both} {given}") == variance(Fraction(4), True)
+        assert price(session, f"SELECT {both} {given}") == of(Fraction(4), True)
     narrow = "FROM patients WITHIN 1/2 GIVEN COUNT >= 5000"
-    assert price(session, f"SELECT VAR_POP(age), STDDEV_POP(age) {narrow}") == variance(Fraction(1, 4), False)
+    assert price(session, f"SELECT VAR_POP(age), STDDEV_POP(age) {narrow}") == of(Fraction(1, 4), False)
 
 
 def test_a_covariance_is_a_share_of_both_ranges(session: Session) -> None:
     for name, samples in (("COVAR_POP", False), ("COVAR_SAMP", True)):
         found = price(session, f'SELECT {name}(age, "größe") FROM patients WITHIN 50 GIVEN COUNT >= 5000')
-        assert found == epsilon_of_covariance(120 * 200, 120 * 200, Fraction(50, 120 * 200), 5000, SURE, samples)
+        assert found == epsilon_of(covariance(120 * 200, Fraction(50, 120 * 200), 5000, samples), 120 * 200, SURE)
 
 
 WORST = """
