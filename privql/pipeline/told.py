@@ -92,13 +92,12 @@ def _known(query: CheckedQuery, asked: Sequence[Told], given: Sequence[Table]) -
         known = tuple(first + at for at, is_drawn in enumerate(drawn) if not is_drawn)
         lost = frozenset(first + at for at, is_drawn in enumerate(drawn) if is_drawn)
         blocks.append(_empty(block.columns, known, lost))
-    scans = [leaf for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)]
     released: dict[str, Leaf] = {}
-    for scan in scans:
-        before = released[scan.release].released.columns if scan.release in released else ()
-        columns = tuple(dict([*before, *((name, type) for _, name, type in scan.columns)]).items())
-        known = tuple(at for at, (_, type) in enumerate(columns) if type.kind in ("INT", "FLOAT", "DECIMAL"))
-        released[scan.release] = _empty(columns, known, frozenset())
+    for scan in leaves(roots(query)):
+        if isinstance(scan, ReleasedScan):
+            columns = tuple((name, type) for _, name, type in scan.columns)
+            known = tuple(at for at, (_, type) in enumerate(columns) if type.kind in ("INT", "FLOAT", "DECIMAL"))
+            released[scan.release] = _empty(columns, known, frozenset())
     leaves_ = [*blocks, *(Leaf(table, None) for table in given)]
     found = shadowed(query, leaves_, released, Table((("replicate", INT),), ()))
     for at, (one, origins) in enumerate(zip(asked, traced(query), strict=True)):
@@ -175,7 +174,7 @@ class _Telling:
                 return replace(rel, input=self._beside(rel.input, ids))
             case Joined(kind="INNER" | "LEFT" | "CROSS") if self._has(rel.left, ids):
                 return replace(rel, left=self._beside(rel.left, ids))
-        inner = [id for id in ids if any(True for other in ids if self._reads(other, id))]
+        inner = [id for id in ids if any(self._reads(other, id) for other in ids)]
         if inner:  # one of a number that is itself such a one has no noise
             raise refuse(
                 "PQL0309",
