@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from privql.finish.recipe import Recipe
 from privql.kernel.features import Tally, Total
+from privql.kernel.noises import Noise
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Powers
@@ -71,10 +72,10 @@ def resampled(recipe: Recipe) -> bool:
     return isinstance(recipe.contribution, Tally | Total | Balance | Powers | Count)
 
 
-def sample(recipe: Recipe, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
+def sample(noise: Noise, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
     """Draws of the noise of one cell: a rounded Gaussian, or the difference of two rounded-down exponentials."""
     wide = float(scale)
-    if recipe.noise == "gaussian":
+    if noise == "gaussian":
         drawn = np.rint(source.normal(0, wide, count))
     else:
         drawn = np.floor(source.exponential(wide, count)) - np.floor(source.exponential(wide, count))
@@ -121,7 +122,7 @@ def cells_without_noise(
             columns.append([each[replicate] for replicate in range(count) for each in draws])
             continue
         each = [owner.scale if scales is None else scales[row][at] for row in range(rows)]
-        drawn = [sample(owner, scale, count * each.count(scale), source) for scale in dict.fromkeys(each)]
+        drawn = [sample(owner.noise, scale, count * each.count(scale), source) for scale in dict.fromkeys(each)]
         columns.append(drawn[0] if len(drawn) == 1 else _arranged(each, drawn, count))
     noise = list(zip(*columns, strict=True)) if columns else [()] * (count * rows)
     for start in range(0, count * rows, rows) if rows else ():

@@ -18,7 +18,6 @@ from privql.engines.interface import EngineError
 from privql.finish.cells import finish_block
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers
 from privql.finish.origins import Origins, alone, traced
-from privql.finish.recipe import Recipe
 from privql.finish.resampling import (
     Numbers,
     Scales,
@@ -32,7 +31,6 @@ from privql.finish.resampling import (
 from privql.finish.result import Column, Release
 from privql.finish.spread import limits
 from privql.finish.table import Table
-from privql.kernel.features import Tally
 from privql.kernel.scalars import INT, Value, ValueType
 from privql.kernel.sums import Powers
 from privql.post.run import PostProcessor
@@ -173,7 +171,7 @@ def _from_law(release: Release, at: int, count: int) -> list[list[Value]] | None
         return None
     values = [row[at] for row in release.rows]
     draws = generator(release.release_id, "law", at, count)
-    noise = iter(sample(Recipe(Tally(), 0, law.scale, type), law.scale, count * len(values), draws))
+    noise = iter(sample(law.noise, law.scale, count * len(values), draws))
     return [[None if v is None else _exact(v - law.grid * next(noise), type) for v in values] for _ in range(count)]
 
 

@@ -269,3 +269,21 @@ def test_what_cannot_be_told_is_refused_before_anything_is_spent(session: Sessio
     with pytest.raises(PrivQLError) as refused:
         session.run(query)
     assert [one.code for one in refused.value.diagnostics] == [code]
+
+
+@pytest.mark.parametrize("noise", ("LAPLACE", "GAUSSIAN"))
+def test_of_an_answer_of_too_many_cells_its_own_law_is_drawn_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: str
+) -> None:
+    (tmp_path / "areas.csv").write_text("area,size\n")
+    (tmp_path / "policy.pql").write_text(POLICY.replace("EPSILON 10000", "EPSILON 10 DELTA 0.1"))
+    people = pd.DataFrame({"id": ["p1"], "age": [1], "pay": ["1.00"], "area": ["N"], "year": [1]})
+    with privql.connect(
+        policy=str(tmp_path / "policy.pql"), ledger=":memory:", analyst="ann", frames={"people": people}
+    ) as opened:
+        monkeypatch.setattr("privql.pipeline.run.MOST_CELLS", 0)
+        opened.run(f"CREATE RELEASE r AS SELECT COUNT(*) AS n FROM people SPEND EPSILON 0.01 DELTA 1e-6 USING {noise}")
+        monkeypatch.undo()
+        ends = opened.run("SELECT n, 2 * n AS twice FROM r").interval(0.95)
+    own = ends["n_high"][0] - ends["n_low"][0]
+    assert ends["twice_high"][0] - ends["twice_low"][0] == pytest.approx(2 * own, rel=0.15)
