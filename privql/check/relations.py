@@ -364,7 +364,6 @@ class Aggregate:
     bins: tuple[Scalar, int] | None = None  # counted for each of so many bins, by the number that a row has
     choice: Choice | None = None  # its answer is one of the values listed there
 
-
     @property
     def reads(self) -> tuple[Scalar, ...]:
         """What it is computed from in each row."""
