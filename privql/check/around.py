@@ -71,10 +71,13 @@ def seen_from_inside(scope: Scope, frame: Correlation, context: Context) -> Scop
 
 
 def beside_private(scope: Scope, context: Context) -> bool:
-    """Whether the rows of this FROM are, or will be, private."""
-    if any(column.label is Label.PRIVATE for item in scope.items for column in item.columns):
+    """Whether the rows of this FROM are, or will be, private; or are known to be by other names, further around."""
+    columns = [column for item in scope.items for column in item.columns]
+    if any(column.label is Label.PRIVATE for column in columns):
         return True
-    return any(frame.inner is scope for frame in context.correlations)
+    return any(
+        frame.inner is scope or any(column.id in frame.private for column in columns) for frame in context.correlations
+    )
 
 
 def seen_from_outside(rel: Rel, frame: Correlation, context: Context) -> Rel:
@@ -88,7 +91,7 @@ def names_outside(frame: Correlation) -> dict[Scalar, Field]:
 
 def untouched(rel: Rel, span: Span, context: Context) -> None:
     """Only the SELECT itself of a query beside private rows may name their columns, and queries in its expressions."""
-    if context.correlations and around(rel, context) & context.correlations[-1].seen.keys():
+    if context.correlations and around(rel, context) & context.correlations[-1].private:
         raise not_yet("a query in FROM that reads private columns from further around", span, "join instead")
 
 

@@ -18,8 +18,10 @@ from privql.syntax import ast
 
 
 def by_form(node: ast.Select, tail: Tail, scope: Scope, grouped: bool, frame: Correlation) -> bool:
-    """Whether a query beside private rows names them so that no join on conditions of its WHERE says the same."""
-    told = {how for how, _ in _named(node, tail, scope)} if frame.seen else set()
+    """Whether a query beside private rows names them so that no join on conditions of its WHERE says the same.
+
+    Public rows may stand between, and be named like any others: what depends on them alone is public as well."""
+    told = {how for how, _ in _named(node, tail, scope, frame.private)} if frame.private else set()
     queries = any(isinstance(one, ast.Query) for one in _walked((node.items, node.having, node.where or ())))
     return bool(told) and bool(
         frame.lateral
@@ -38,19 +40,20 @@ def by_number(
     formed: bool, where: Typed | None, secret: bool, grouped: bool, frame: Correlation, context: Context
 ) -> bool:
     """Whether a query is answered for each of the private rows around it."""
-    tied = [part for part in conjuncts(where.term if where else None) if read_inside(part, context) & frame.seen.keys()]
+    tied = [part for part in conjuncts(where.term if where else None) if read_inside(part, context) & frame.private]
     if grouped and secret and not frame.lateral and not any(_of_one_unit(part, frame, context) for part in tied):
         return False  # it is of many units: a release
     return formed or (grouped and not all(_equality(part, frame) for part in tied))
 
 
-def _named(node: ast.Select, tail: Tail, scope: Scope) -> Iterator[tuple[str, ast.Column]]:
-    """The columns around that a query names - or may, where names are hidden by a query inside it - and where."""
+def _named(node: ast.Select, tail: Tail, scope: Scope, private: set[str]) -> Iterator[tuple[str, ast.Column]]:
+    """The private columns around that a query names - or may, where a query inside hides names - and where."""
 
     def outside(column: ast.Column) -> bool:
         if scope.find(column.path) or (len(column.path) > 1 and scope.of(column.path[-2]) is not None):
             return False
-        return any(level.find(column.path) for level in scope.around())
+        nearest = next(filter(None, (level.find(column.path) for level in scope.around())), [])
+        return any(found.id in private for found in nearest)
 
     def walk(part: Any, how: str) -> Iterator[tuple[str, ast.Column]]:
         for one in inside(part):
@@ -71,7 +74,7 @@ def _walked(part: Any) -> Iterator[Any]:
 
 def _of_one_unit(part: Scalar, frame: Correlation, context: Context) -> bool:
     match part:
-        case Apply(op="eq", args=(Field(name=one), Field(name=other))) if (one in frame.seen) != (other in frame.seen):
+        case Apply(op="eq", args=(Field(name=one), Field(name=other))) if len({one, other} & frame.private) == 1:
             place = context.attributes[one].locates
             return place is not None and place == context.attributes[other].locates
         case _:
@@ -83,7 +86,7 @@ def _equality(part: Scalar, frame: Correlation) -> bool:
         isinstance(part, Apply)
         and part.op == "eq"
         and any(
-            fields(one) <= frame.seen.keys() and not fields(other) & frame.seen.keys()
+            fields(one) <= frame.private and not fields(other) & frame.private
             for one, other in (part.args, part.args[::-1])
         )
     )

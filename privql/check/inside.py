@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from privql.check.columns import produced
-from privql.check.relations import Around, Rel, Shared
+from privql.check.relations import Around, Each, Rel, Shared
 from privql.check.typed import Context
 from privql.frozen import inside, rebuilt
 from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
@@ -57,6 +57,9 @@ def around(rel: Rel, context: Context) -> set[str]:
                 todo.extend(args)
             case Around(columns=columns):
                 own |= {id for id, _ in columns}
+            case Each(input=input, number=number):
+                own.add(number)  # whatever it stands beside has that
+                todo.append(input)
             case node:
                 if isinstance(node, Rel):
                     own |= produced(node).keys()

@@ -8,6 +8,7 @@ from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.around import untouched
 from privql.check.combined import combined
+from privql.check.exposed import nothing_private
 from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -51,7 +52,9 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
     )
     if context.told:
         among_released_rows(made, context)
-    return needed(made, context)
+    made = needed(made, context)
+    nothing_private(made.rel, made, node.span)
+    return made
 
 
 def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns]:

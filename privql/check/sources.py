@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from privql.check.around import each, own_columns_only, seen_from_inside, untouched
+from privql.check.around import each, own_columns_only, seen_from_inside, seen_from_outside, untouched
 from privql.check.cut import row_function
 from privql.check.expressions import condition
+from privql.check.inside import around as names_around
 from privql.check.joins import is_lateral, joined, null_extended, settled, using
 from privql.check.named import bind, locates, private, relabel, renamed
+from privql.check.operations import not_yet
 from privql.check.relations import (
     Attribute,
     Columns,
@@ -73,6 +75,10 @@ def _lateral(node: ast.Derived, context: Context, around: Scope) -> tuple[Rel, C
         return query(node.query, context, around)
     context.correlations.append(frame)
     rel, columns = query(node.query, context, around)
+    if frame.on or frame.where:
+        raise not_yet("LATERAL over private rows beside public ones", node.span, "join instead")
+    if not names_around(rel, context) & frame.private:  # public rows beside each other, in a query that is not
+        rel = seen_from_outside(rel, frame, context)
     untouched(rel, node.span, context)
     context.correlations.pop()
     return (rel if frame.row is None else each(rel, frame, context)), columns

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from privql.check.around import read_around
 from privql.check.columns import produced
 from privql.check.env import Env
+from privql.check.exposed import nothing_private
 from privql.check.relations import (
     Around,
     Block,
@@ -64,7 +65,7 @@ class Related:
         self.env, self.query, self.declared = env, query, declared
         self.meetings: Meetings = Meetings(block, None if declared is None else lambda: declared().meetings)
         self.subqueries: Mapping[str, Subquery] = dict(query.subqueries)
-        self._index = block.index
+        self._index, self._span = block.index, block.span
         self._names = 0
         self._numbered: dict[str, Stable] = {}  # the rows around a query that is answered for each
         self.types: dict[str, ValueType] = {}  # of every column met so far: their identifiers are the statement's own
@@ -174,5 +175,7 @@ class Related:
         name = f"rows {self._index}.{self._names}"
         typed = tuple((id, term.type) for id, term in columns.items())
         self.types |= dict(typed)
-        self.publics.append((name, Compute(rel, tuple(columns.items())), typed))
+        rows = Compute(rel, tuple(columns.items()))
+        nothing_private(rows, self.query, self._span)
+        self.publics.append((name, rows, typed))
         return Public(name, typed), tuple(on)

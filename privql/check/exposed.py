@@ -1,0 +1,41 @@
+"""What anybody may know holds no private row: nowhere in it, nor in the queries that it asks or names.
+
+Rows of both kinds are told apart where a query is checked. Here the outcome is looked at once more, as the engine that
+answers for what is public will take it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from privql.check.operations import not_yet
+from privql.check.relations import Around, CheckedQuery, Each, Gathered, Once, PrivateScan, Rel, Shared
+from privql.diagnostics import Span
+from privql.frozen import inside
+from privql.kernel.scalars import Apply, Field, fields
+
+
+def nothing_private(rel: Rel, query: CheckedQuery, span: Span) -> None:
+    if any(isinstance(one, PrivateScan | Around | Each | Gathered | Once) for one in records(rel, query)):
+        raise not_yet("a query whose private rows stand among public ones", span, "join instead")
+
+
+def records(rel: Rel, query: CheckedQuery) -> Iterator[Any]:
+    """Every record of a relation, and of the queries that it asks or names, each of these once."""
+    shared, subqueries = dict(query.shared), dict(query.subqueries)
+    seen: set[str] = set()
+    todo: list[Any] = [rel]
+    while todo:
+        at = todo.pop()
+        yield at
+        match at:
+            case Field() | Apply():
+                asked = (fields(at) & subqueries.keys()) - seen
+                seen |= asked
+                todo.extend(subqueries[name] for name in asked)
+            case Shared(name=name) if name not in seen:
+                seen.add(name)
+                todo.append(shared[name])
+            case _:
+                todo.extend(inside(at))
