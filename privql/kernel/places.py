@@ -1,10 +1,11 @@
 """Several ranks of one group, drawn one after the other: each cuts the rows for those that follow.
 
-A cut is a step and a place among the rows of this step, in one of `FINE` parts: of c rows, floor(part·c/FINE) are below. A row more is then one more on exactly one side, whatever else there is, and the other side stays as it
-is. So many rows that have the same value are cut as if they differed, and the shares of both sides stay right. All steps
-and parts are drawn from, with a probability proportional to exp(-exponent·loss), where #{x < v} and #{x <= v} both are
-how many rows are below the cut. The last draws cut nothing, and need no part: any step that has the wanted place among
-its rows is as good as another.
+A cut is a step and a place among the rows of this step, in one of `FINE` parts: of c rows, floor(part·c/FINE) are
+below. A row more is then one more on exactly one side, whatever else there is, and the other side stays as it is. So
+many rows that have the same value are cut as if they differed, and the shares of both sides stay right. All steps and
+parts are drawn from, with a probability proportional to exp(-exponent·loss), where #{x < v} and #{x <= v} both are how
+many rows are below the cut. The last draws cut nothing, and need no part: any step that has the wanted place among its
+rows is as good as another.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from privql.diagnostics import Source
+from privql.diagnostics import Source, Span
 from privql.kernel.ranks import Draw, Placed
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Powers
@@ -42,12 +42,18 @@ def _marginals(block: BlockPlan, at: int, source: Source | None) -> list[dict[st
     return [_measurement(part, source) | {"by": [key.name for key in keys]} for keys, part in parts]
 
 
+def _said(text: str, span: Span, source: Source | None) -> dict[str, Any]:
+    """As the query says it, and where."""
+    if source is None:
+        return {"text": text}
+    line, column = source.position(span.start)
+    return {"text": text, "line": line, "column": column}
+
+
 def _selection(one: Selection, source: Source | None) -> dict[str, Any]:
     """The numbers of units of all groups are moved by `l1` together; `even`: so many make it even that one is kept.
     `also`: counts that are these numbers, released with noise of `scale` and of at most `reach`."""
-    out: dict[str, Any] = {"text": one.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.span.start)
+    out = _said(one.text, one.span, source)
     law = one.selected.keep if one.selected is not None else None
     if one.counts:
         out["also"] = [count.text for count in one.counts]
@@ -70,9 +76,7 @@ def _selection(one: Selection, source: Source | None) -> dict[str, Any]:
 
 def _search(one: Search, level: int | None, source: Source | None) -> dict[str, Any]:
     """Numbers of units beyond nested bounds are moved by 1, all the same way. `found`: the bounds, once they are."""
-    out: dict[str, Any] = {"text": one.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    out = _said(one.text, one.aggregate.span, source)
     found = one.intervals[level] if level is not None else None
     return out | {
         "block": one.block,
@@ -99,9 +103,7 @@ def _how(one: Measurement) -> Callable[[Measurement, Source | None], dict[str, A
 def _picked(one: Measurement, source: Source | None) -> dict[str, Any]:
     """So many are chosen for each group, by counts of the `candidates`. `l1`: how far a unit moves the counts that tell
     two of them apart - of a histogram, all counts - in all groups together; `scale`: of the coins, or of the noise."""
-    out: dict[str, Any] = {"text": one.aggregate.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    out = _said(one.aggregate.text, one.aggregate.span, source)
     made, choice = one.picked, one.aggregate.choice
     assert choice is not None and choice.way is not None
     return out | {
@@ -122,9 +124,7 @@ def _picked(one: Measurement, source: Source | None) -> dict[str, Any]:
 
 def _placed(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Among the steps from `low` to `high`; of several that are drawn together, each by itself in `draws`."""
-    out: dict[str, Any] = {"text": one.aggregate.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    out = _said(one.aggregate.text, one.aggregate.span, source)
     drawn = one.placed
     draws = [] if drawn is None else [_draw(draw, drawn) for draw in drawn.draw.all()]
     also = [each.text for each in one.also if each.text != one.aggregate.text]
@@ -149,8 +149,8 @@ _DRAW = ("share", "offset", "l1", "scale", "clip")
 
 
 def _draw(draw: Draw, drawn: Placed) -> dict[str, Any]:
-    """Of n values that at place share·n + offset. `l1` and `scale` in places: what one unit moves, and what makes a step
-    e times less likely; its part of ε is 2·l1/scale. Beyond `clip` places no step is less likely."""
+    """Of n values that at place share·n + offset. `l1` and `scale` in places: what one unit moves, and what makes a
+    step e times less likely; its part of ε is 2·l1/scale. Beyond `clip` places no step is less likely."""
     rank, times = drawn.term.ranks[draw.at], draw.rank.share.denominator
     moved, scale = Fraction(draw.moved, times), 1 / (draw.exponent * times)
     return dict(zip(_DRAW, map(str, (rank.share, rank.offset, moved, scale, Fraction(draw.clip, times))), strict=True))
@@ -159,12 +159,9 @@ def _draw(draw: Draw, drawn: Placed) -> dict[str, Any]:
 def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid. They are not there
     before the bounds that they follow from are found. `also`: what is read off the same cells. The `scale` of a
-    Gaussian is its deviation. Those of a block are paid for together: what they cost is what their ε and δ add up to."""
-    scale = one.scale
-    grid = one.grid
-    out: dict[str, Any] = {"text": one.aggregate.text}
-    if source is not None:
-        out["line"], out["column"] = source.position(one.aggregate.span.start)
+    Gaussian is its deviation. Those of a block are paid for together, with what their ε and δ add up to."""
+    scale, grid = one.scale, one.grid
+    out = _said(one.aggregate.text, one.aggregate.span, source)
     gaussian = one.noise == "gaussian"
     unknown = None if gaussian else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
     noise = str(scale * grid) if scale is not None else unknown
