@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import privql
-from privql.pipeline.cheaper import Hint, cheaper, gained
+from privql.pipeline.cheaper import Hint, cheaper
+from privql.pipeline.gains import gained
 from privql.pipeline.report import StatementCheck, rough
 from privql.plan.lower import rows_within
 from privql.session import Session
