@@ -14,7 +14,7 @@ from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import derived, levels_of, recipes_of, unanswered
-from privql.plan.program import BlockPlan
+from privql.plan.program import BlockPlan, Measurement
 from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
 from tests import reference
@@ -50,6 +50,18 @@ def counted(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[tup
     return reference.counted(plan.selection.selected.term, tables, SALT, publics)
 
 
+def comparable(check: StatementCheck) -> bool:
+    """Whether it has an answer without noise, and one that is SQL's: what is drawn - by its rank, or by how frequent it
+    is - has none, and a sum of too many rows to be counted in steps of its values is rounded to coarser ones."""
+    assert check.plan is not None
+    return not any(one.placed is not None or one.picked is not None or _coarse(one) for one in check.plan.measurements)
+
+
+def _coarse(one: Measurement) -> bool:
+    own = one.aggregate.domain.grid
+    return own is not None and one.grid > own
+
+
 class Exactly:
     """Bounds that are looked for are found as wide as they can be.
 
@@ -73,10 +85,13 @@ class Exactly:
             finder = plan.block.groups_of
             found = groups[at] = groups[finder] if finder is not None else groups_of(plan, tables, publics)
             widest = plan.within([len(search.intervals) - 1 for search in plan.searches])
-            measured = [one for one in widest.all_over(found) if isinstance(one, Measured)]
+            measured = widest.all_over(found)
             there = widest.groups(found)
-            cells = [row for one in measured for row in reference.run(one.term, tables, SALT, publics)]
-            cells = cells if measured else [[] for _ in there]
+            cells: list[Sequence[int]] = []
+            for one in measured:
+                assert isinstance(one, Measured), "what is drawn is not comparable"
+                cells += reference.run(one.term, tables, SALT, publics)
+            cells = cells if measured else [()] * len(there)
             if plan.numbers is not None:
                 finding = next(one for one in check.plan.blocks if one.block.index == plan.numbers.block)
                 cells = [[*row, units] for row, units in zip(cells, units_of(finding, tables, publics), strict=True)]

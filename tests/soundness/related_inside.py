@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from tests.soundness.related_text import LOCATING, TABLES, Rows, Text
+from tests.soundness.related_text import LOCATED, LOCATING, TABLES, Rows, Text
 from tests.soundness.related_values import Values
 
 
@@ -32,7 +32,7 @@ class Inside(Values):
                     return f"{around.sql} {no}IN (SELECT {alias}.{own[0]} FROM {written} AS {alias}{test})"
         if shape == "scalar":
             return f"{self.number(scope)} {self.comparison()} {self.scalar(scope)}"
-        text, new, ties = self.inner(scope)
+        text, new, ties, _ = self.inner(scope)
         if shape == "exists":
             items = self.pick.choice(("1", "*", new[0].sql))
             return f"{no}EXISTS (SELECT {items} {text}{self.where(ties, scope, new, True)})"
@@ -43,8 +43,9 @@ class Inside(Values):
             return f"{operand} {quantifier} (SELECT {value} {text}{self.where(ties, scope, new, True)})"
         return f"{operand} {no}IN (SELECT {value} {text}{self.where(ties, scope, new, True)})"
 
-    def inner(self, scope: Sequence[Text]) -> tuple[str, list[Text], list[str]]:
-        """FROM of a query inside, its columns, and what ties it to the row around: private, public or released rows."""
+    def inner(self, scope: Sequence[Text]) -> tuple[str, list[Text], list[str], bool]:
+        """FROM of a query inside, its columns, and what ties it to the row around: private, public or released rows;
+        and whether no release can come of it, in which the sum of nothing is 0."""
         located = [c for c in scope if c.kind in LOCATING]
         alias = self.alias()
         if located and self.chance(0.6):
@@ -57,7 +58,11 @@ class Inside(Values):
                     tie = f"{alias}.{own[0]} = {around.sql}"
                     if self.chance(0.25):
                         tie = f"{around.sql} = {alias}.{own[0]}"
-                    return f"FROM {written} AS {alias}", new, [] if self.chance(0.04) else [tie]
+                    if self.chance(0.04):
+                        return f"FROM {written} AS {alias}", new, [], False
+                    named = {own[0], around.sql.split(".")[-1]} <= LOCATED
+                    inside = "." not in around.sql  # the name is that of a column there
+                    return f"FROM {written} AS {alias}", new, [tie], named and not inside
         name, columns = self.public()
         new = [Text(f"{alias}.{column}", kind) for column, kind in columns]
         ties = []
@@ -65,7 +70,7 @@ class Inside(Values):
         if pairs and self.chance(0.6):
             a, b = self.pick.choice(pairs)
             ties.append(f"{a.sql} = {b.sql}")
-        return f"FROM {name} AS {alias}", new, ties
+        return f"FROM {name} AS {alias}", new, ties, True
 
     def where(self, ties: Sequence[str], scope: Sequence[Text], new: Sequence[Text], free: bool) -> str:
         tests = list(ties)
@@ -84,7 +89,7 @@ class Inside(Values):
     def scalar(self, scope: Sequence[Text]) -> str:
         if self.chance(0.15):
             return self.released_here(scope)
-        text, new, ties = self.inner(scope)
+        text, new, ties, exact = self.inner(scope)
         numbers = [c.sql for c in new if c.kind == "int"] or ["1"]
         x = self.pick.choice(numbers)
         value = self.pick.choice(
@@ -92,7 +97,7 @@ class Inside(Values):
                 "COUNT(*)",
                 "COUNT(*) + 1",
                 f"COUNT({x})",
-                f"SUM({x})" if ties else f"COALESCE(SUM({x}), 0)",  # a sum that is released is 0 of nothing
+                f"SUM({x})" if exact else f"COALESCE(SUM({x}), 0)",
                 f"MIN({x})",
                 f"MAX({x})",
                 f"COALESCE(MAX({x}), -1)",

@@ -11,7 +11,7 @@ from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Selected
-from privql.plan.program import BlockPlan
+from privql.plan.program import BlockPlan, Made
 from tests import reference
 from tests.reference.values import Publics, Tables
 from tests.soundness.related import HOSTILE, Database, together
@@ -23,7 +23,7 @@ POOLS: dict[str, tuple[Value, ...]] = {
     "BOOL": (True, False, None),
     "FLOAT": (0.0, 1.0, -0.5, 1e308, None),
 }
-Made = TypeVar("Made")
+Answer = TypeVar("Answer")
 Group = tuple[Value, ...]
 
 
@@ -49,7 +49,7 @@ class World:
     databases: tuple[Tables, ...]
     change_one: bool
 
-    def neighbours(self, answer: Callable[[Tables], Made]) -> Iterator[tuple[Made, Made]]:
+    def neighbours(self, answer: Callable[[Tables], Answer]) -> Iterator[tuple[Answer, Answer]]:
         alone, *own = [answer(tables) for tables in self.databases]
         yield from ((alone, one) for one in own)
         if self.change_one:
@@ -84,6 +84,12 @@ def scores_moved(chosen: Chosen, there: World) -> Iterator[set[int]]:
 
 
 def once_found(plan: BlockPlan, there: World, choice: random.Random) -> Measured | None:
+    """The sums that are measured in the end. What is drawn by its rank, or by how frequent it is, is none."""
+    made = made_once_found(plan, there, choice)
+    return made if isinstance(made, Measured) else None
+
+
+def made_once_found(plan: BlockPlan, there: World, choice: random.Random) -> Made | None:
     """What is measured in the end, once some bounds and groups are found: any, whoever is in them."""
     levels = [choice.choice((0, 1, 2, len(search.intervals) - 1)) for search in plan.searches]
     bounded = plan.within([min(level, len(s.intervals) - 1) for level, s in zip(levels, plan.searches, strict=True)])

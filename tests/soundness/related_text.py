@@ -43,6 +43,7 @@ PUBLIC = {
     "codes": (("code", "int"), ("label", "text")),
 }
 LOCATING = ("unit", "vid")  # what says whose a row is
+LOCATED = {"pid", "vid", "k"}  # names that columns of these kinds have where they do, for certain
 UNKNOWN = ("name", "wide")  # texts and numbers of which nothing was declared
 
 
