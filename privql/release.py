@@ -20,7 +20,7 @@ from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
-from privql.kernel.measure import Measured
+from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.places import chosen
 from privql.kernel.ranks import FARTHEST, Placed
@@ -37,7 +37,7 @@ from privql.noise.picks import picked
 from privql.noise.selection import counted, kept
 
 Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of one that was kept, or one level
-Wanted = Measured | Selected | Chosen | Placed | Picked
+Wanted = Measured | Together | Selected | Chosen | Placed | Picked
 
 
 class Unpaid(Exception):
@@ -60,7 +60,7 @@ def release(
     """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
-    if not all(type(one) in (Measured, Selected, Chosen, Placed, Picked) for one in wanted):
+    if not all(type(one) in (Measured, Together, Selected, Chosen, Placed, Picked) for one in wanted):
         raise Unpaid("only what the kernel proved can be measured")
     drawn = ledger.drawn(permit)
     if step < len(drawn):
@@ -93,6 +93,8 @@ def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:
     match one:
         case Measured():
             return _noisy(one, engine, publics)
+        case Together():
+            return [row for each in one.of for row in _noisy(each, engine, publics)]
         case Selected():
             return _selected(one, engine, publics)
         case Chosen():

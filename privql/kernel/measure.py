@@ -134,6 +134,15 @@ class Measured(Proved):
         return sum((part.mu_squared for part in self.parts), Fraction(0))
 
 
+@dataclass(frozen=True, slots=True)
+class Together(Proved):
+    """Several Gaussian releases that are paid for at once. Made by `together` alone."""
+
+    of: tuple[Measured, ...]
+    unit: Unit
+    cost: Cost
+
+
 def laplace(
     input: Stable, keys: tuple[Key | Listed, ...], contributions: tuple[Contribution, ...], scales: tuple[Fraction, ...]
 ) -> Measured:
@@ -155,14 +164,28 @@ def gaussian(
 ) -> Measured:
     """The sums of each contribution with a rounded Gaussian of its deviation on every cell, for (ε, δ) together.
 
-    Divided by their deviations, all cells together move by √(Σ L2²/σ²) at most: they are one Gaussian release of that μ.
+    Divided by their deviations, all cells together move by √(Σ L2²/σ²) at most: one Gaussian release of that μ.
     """
     parts = _parts(input, keys, contributions, sigmas, "gaussian")
+    _afforded(sum((part.mu_squared for part in parts), Fraction(0)), cost)
+    return _released(input, keys, parts, cost)
+
+
+def together(of: tuple[Measured, ...], cost: Cost) -> Together:
+    """Gaussian releases of one unit beside each other, for (ε, δ) together: their cells, too, are one vector's."""
+    squares = [one.mu_squared for one in of]
+    known = [square for square in squares if square is not None]
+    if not of or len(known) < len(of) or any(one.unit != of[0].unit for one in of):
+        raise Unproved("only Gaussian noise for one unit is paid for at once")
+    _afforded(sum(known, Fraction(0)), cost)
+    return Together(of, of[0].unit, cost, by=RULE)
+
+
+def _afforded(mu_squared: Fraction, cost: Cost) -> None:
     if cost.epsilon <= 0 or not 0 < cost.delta < 1:
         raise Unproved("Gaussian noise takes an ε and a δ")
-    if sum((part.mu_squared for part in parts), Fraction(0)) > greatest_mu(cost.epsilon, cost.delta) ** 2:
+    if mu_squared > greatest_mu(cost.epsilon, cost.delta) ** 2:
         raise Unproved("this noise costs more than that")
-    return _released(input, keys, parts, cost)
 
 
 def _parts(

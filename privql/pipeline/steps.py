@@ -19,16 +19,15 @@ from privql.finish.cells import finish_block
 from privql.finish.recipe import Level, Recipe
 from privql.finish.table import Table
 from privql.frozen import inside
-from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
-from privql.kernel.selection import Count, Selected
+from privql.kernel.selection import Count
 from privql.kernel.sums import cells
-from privql.plan.program import BlockPlan, Made
+from privql.plan.program import BlockPlan, Released
 from privql.plan.ranks import cell
 
 Rows = list[tuple[Any, ...]]
-Release = Callable[[int, Sequence[Made | Selected | Chosen], Mapping[str, Table]], list[Rows]]
+Release = Callable[[int, Sequence[Released], Mapping[str, Table]], list[Rows]]
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
 _GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
@@ -93,7 +92,7 @@ class Program:
         """Whether groups or bounds are still to be found."""
         return bool(plan.looked_for) and plan.block.index not in self.bounded
 
-    def _wanted(self, plan: BlockPlan) -> Sequence[Made | Selected | Chosen]:
+    def _wanted(self, plan: BlockPlan) -> Sequence[Released]:
         """What to measure next; nothing, where no group was found."""
         if self._looks(plan):
             return plan.looked_for

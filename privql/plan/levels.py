@@ -10,13 +10,14 @@ all of these have. So the squared errors of all rows that are asked for come to
 
 which is made as small as can be found from the sizes of the keys alone. That is what every set's error is, relative to
 that of the sums of the finest groups, all sets counted alike. As ε is split it pays to measure few marginals, often
-one: they are left out one after the other, and the best of what is met on the way is taken.
+one: they are left out one after the other, and the best of what is met on the way is taken. Of Gaussian noise it is μ²
+that adds up, so f stands there in place of f²: that is convex, and it pays to measure more of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -38,7 +39,7 @@ _WORTH = 1e-4  # less than this is not worth one more measurement
 
 @frozen
 class Marginal:
-    """The groups of these keys of a block, measured with this share of each aggregate's ε."""
+    """The groups of these keys of a block, measured with this share of each aggregate's ε, or of its μ²."""
 
     keys: tuple[int, ...]
     share: Fraction
@@ -57,7 +58,8 @@ def marginals(block: Block, lowered: Lowered, wanted: Sequence[Wanted]) -> tuple
     sizes = tuple(len(key.members or ()) for key in block.keys)
     asked = tuple(dict.fromkeys(map(frozenset, block.sets)))
     among = dict.fromkeys((frozenset(range(len(sizes))), *asked))
-    shares = best(sizes, asked, tuple((one, _gain(one, lowered, wanted)) for one in among))
+    gains = tuple((one, _gain(one, lowered, wanted)) for one in among)
+    shares = best(sizes, asked, gains, 1 if wanted[0].noise == "gaussian" else 2)
     parts = fractions_of(list(shares.values()))
     return tuple(Marginal(tuple(sorted(of)), part) for of, part in zip(shares, parts, strict=True))
 
@@ -65,21 +67,25 @@ def marginals(block: Block, lowered: Lowered, wanted: Sequence[Wanted]) -> tuple
 def _gain(of: Set, lowered: Lowered, wanted: Sequence[Wanted]) -> float:
     """A single group may be moved by less than many: how much more precise that makes it."""
     keys = [lowered.keys[at] for at in of]
-    moves = [moved(lowered, keys, one).l1 for one in lowered.contributions]
-    return sum((one.sensitivity.l1 / move) ** 2 for one, move in zip(wanted, moves, strict=True)) / len(moves)
+    pairs = [(one, moved(lowered, keys, made)) for one, made in zip(wanted, lowered.contributions, strict=True)]
+    if wanted[0].noise == "gaussian":
+        return sum(one.sensitivity.l2_squared / move.l2_squared for one, move in pairs) / len(pairs)
+    return sum((one.sensitivity.l1 / move.l1) ** 2 for one, move in pairs) / len(pairs)
 
 
 @lru_cache(maxsize=64)
-def best(sizes: tuple[int, ...], asked: tuple[Set, ...], gains: tuple[tuple[Set, float], ...]) -> dict[Set, float]:
-    """The part of ε for each marginal that is measured: from the finest alone, and from all of them, one is taken in or
-    left out as long as that makes the error less."""
+def best(
+    sizes: tuple[int, ...], asked: tuple[Set, ...], gains: tuple[tuple[Set, float], ...], power: int = 2
+) -> dict[Set, float]:
+    """The part of ε, or of μ², for each marginal that is measured: from the finest alone, and from all of them, one is
+    taken in or left out as long as that makes the error less."""
     among = [one for one, _ in gains]
     full = frozenset(range(len(sizes)))
     classes = intersections(among) if len(among) ** 2 <= _MANY else ()
     if not 0 < len(classes) * len(among) <= _MANY:
         return {full: 1.0}
-    split = Split(sizes, asked, classes, dict(gains))
-    everything = split.settled({one: split.size(one) ** (1 / 3) for one in among})
+    split = Split(sizes, asked, classes, dict(gains), power)
+    everything = split.settled({one: split.size(one) ** (1 / (power + 1)) for one in among})
     ends = [_nearest(split, start, among) for start in ({full: 1.0}, everything)]
     return split.settled(min(ends, key=split.error))
 
@@ -128,10 +134,18 @@ def variances(sizes: Sequence[int], asked: Sequence[Set], measured: Mapping[Set,
 
 
 class Split:
-    """What a split of ε makes of the errors."""
+    """What a split makes of the errors. What has the part f has a precision of f^`power`: the square where that is of
+    ε, and of Gaussian noise, whose μ² is split, f itself."""
 
-    def __init__(self, sizes: Sequence[int], asked: Sequence[Set], classes: Sequence[Set], gain: Mapping[Set, float]):
-        self.sizes = sizes
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        asked: Sequence[Set],
+        classes: Sequence[Set],
+        gain: Mapping[Set, float],
+        power: int = 2,
+    ):
+        self.sizes, self.power = sizes, power
         self.knows = {one: [one_class for one_class in classes if one_class <= one] for one in gain}
         self.precision = {one: gain[one] / self.size(one) for one in gain}  # of all of ε
         weights = {
@@ -148,13 +162,13 @@ class Split:
         known = self._known(parts)
         if not all(known.get(one) for one in self.weight):
             return math.inf
-        return sum(weight / known[one] for one, weight in self.weight.items()) * sum(parts.values()) ** 2
+        return sum(weight / known[one] for one, weight in self.weight.items()) * sum(parts.values()) ** self.power
 
     def _known(self, parts: Mapping[Set, float]) -> dict[Set, float]:
         known: dict[Set, float] = {}
         for one, part in parts.items():
             for known_class in self.knows[one]:
-                known[known_class] = known.get(known_class, 0.0) + part**2 * self.precision[one]
+                known[known_class] = known.get(known_class, 0.0) + part**self.power * self.precision[one]
         return known
 
     def settled(self, parts: Mapping[Set, float], nearly: float = _SETTLED) -> dict[Set, float]:
@@ -163,8 +177,9 @@ class Split:
         for _ in range(_ROUNDS):
             known = self._known(parts)
             pulls = {one: weight / known[one] ** 2 for one, weight in self.weight.items()}
+            pulled = {one: self.precision[one] * sum(pulls.get(c, 0.0) for c in self.knows[one]) for one in parts}
             moved = {
-                one: part * (part * self.precision[one] * sum(pulls.get(c, 0.0) for c in self.knows[one])) ** (1 / 3)
+                one: part * (part ** (self.power - 1) * pulled[one]) ** (1 / (self.power + 1))
                 for one, part in parts.items()
             }
             whole = sum(moved.values())

@@ -164,7 +164,7 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
             if first_of in finders and draft.asked != "gaussian":
                 draft.count(finders[first_of])
             draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted)
-            if draft.asked == "laplace":
+            if draft.asked != "auto":
                 draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
     else:
         costs = asked_within(clause, env.params, env.confidence)

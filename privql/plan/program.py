@@ -14,7 +14,7 @@ from privql.frozen import frozen
 from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
-from privql.kernel.measure import Measured, Sensitivity
+from privql.kernel.measure import Measured, Sensitivity, Together
 from privql.kernel.noises import Noise, halfwidth, halfwidth_of_two
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
@@ -35,6 +35,7 @@ from privql.plan.related import PublicRows
 from privql.plan.selection import Selection
 
 Made = Measured | Placed | Picked
+Released = Made | Together | Selected | Chosen
 
 
 @frozen
@@ -67,6 +68,10 @@ class Measurement:
         if self.noise == "gaussian":
             return sigma(self.sensitivity.l2_squared, self.mu_squared) if self.mu_squared is not None else None
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
+
+    def share(self, of: Fraction) -> Measurement:
+        square = self.mu_squared * of if self.mu_squared is not None else None
+        return replace(self, epsilon=self.epsilon.times(of), delta=self.delta * of, mu_squared=square)
 
     def among_many(self, confidence: Fraction) -> Fraction | None:
         """The farthest that noise moves what is measured of n rows, n times: a mean or a variance by one cell's alone,
@@ -154,9 +159,11 @@ class BlockPlan:
             beside=beside,
         )
 
-    def all_over(self, found: Sequence[tuple[Value, ...]] | None) -> tuple[Made, ...]:
+    def all_over(self, found: Sequence[tuple[Value, ...]] | None) -> tuple[Made | Together, ...]:
         """All that is measured over the groups that were found, one marginal after the other."""
         first = self.measured_over(found)
+        if isinstance(first, Measured) and self.beside and first.mu_squared is not None:
+            return (measure.together((first, *self.beside), first.cost),)
         return () if first is None else (first, *self.beside)
 
     def parts(self, at: int) -> tuple[tuple[tuple[GroupingKey, ...], Measurement], ...]:
@@ -165,7 +172,7 @@ class BlockPlan:
         out = []
         for marginal in self.marginals if len(self.marginals) > 1 else ():
             move = moved(self.lowered, [self.lowered.keys[key] for key in marginal.keys], contribution)
-            part = replace(one, epsilon=one.epsilon.times(marginal.share), sensitivity=move, split=False)
+            part = replace(one.share(marginal.share), sensitivity=move, split=False)
             out.append((tuple(self.block.keys[key] for key in marginal.keys), part))
         return tuple(out)
 
@@ -280,7 +287,10 @@ def proved(
         first, *others = map(partial(_measured, lowered, measurements), keys or [lowered.keys], shares)
         beside = tuple(others)
     planned = sum((one.epsilon.constant for one in measurements), Fraction(0))
-    cost = sum((one.cost.epsilon for one in (first, *beside)), Fraction(0))
+    if isinstance(first, Measured) and first.mu_squared is not None:
+        cost = measure.together((first, *beside), first.cost).cost.epsilon
+    else:
+        cost = sum((one.cost.epsilon for one in (first, *beside)), Fraction(0))
     if cost != planned:
         raise refuse(
             "PQL0901",
@@ -295,12 +305,14 @@ def proved(
 def _measured(
     lowered: Lowered, measurements: Sequence[Measurement], keys: tuple[Key | Listed, ...], share: Fraction
 ) -> Measured:
-    """With this share of each aggregate's ε; Gaussian noise is measured at once."""
-    if measurements[0].noise == "gaussian":
-        epsilon = sum((one.epsilon.constant for one in measurements), Fraction(0))
-        cost = Cost(epsilon, sum((one.delta for one in measurements), Fraction(0)))
-        sigmas = tuple(one.scale for one in measurements if one.scale is not None)
-        return measure.gaussian(lowered.stable, keys, lowered.contributions, sigmas, cost)
-    made = zip(measurements, lowered.contributions, strict=True)
-    scales = tuple(moved(lowered, keys, one).l1 / (each.epsilon.constant * share) for each, one in made)
-    return measure.laplace(lowered.stable, keys, lowered.contributions, scales)
+    """With this share of what each aggregate may spend; all Gaussian noise is paid for together."""
+    scales = []
+    for one, contribution in zip(measurements, lowered.contributions, strict=True):
+        scale = replace(one.share(share), sensitivity=moved(lowered, keys, contribution)).scale
+        assert scale is not None
+        scales.append(scale)
+    shape = (lowered.stable, keys, lowered.contributions, tuple(scales))
+    if measurements[0].noise == "laplace":
+        return measure.laplace(*shape)
+    epsilon = sum((one.epsilon.constant for one in measurements), Fraction(0))
+    return measure.gaussian(*shape, Cost(epsilon, sum((one.delta for one in measurements), Fraction(0))))

@@ -179,6 +179,33 @@ def test_gaussian_noise_is_paid_for_together() -> None:
     assert measure.laplace(stable, (), contributions, sigmas).mu_squared is None
 
 
+def test_gaussian_measurements_are_paid_for_together() -> None:
+    stable = rules.keep_rows(rules.scan(SCAN), 1)
+    cost, half = Cost(Fraction(1), Fraction(1, 10**6)), Cost(Fraction(1, 2), Fraction(1, 2 * 10**6))
+    sigma = root_above(1 / greatest_mu(cost.epsilon, cost.delta) ** 2)
+
+    def made(times: Fraction, unit: Stable = stable) -> measure.Measured:
+        return measure.gaussian(unit, (), (Tally(),), (root_above(times * sigma**2),), cost)
+
+    thrice = Fraction(3, 2), Fraction(6), Fraction(6)  # of μ² these are 2/3, 1/6 and 1/6
+    together = measure.together(tuple(map(made, thrice)), cost)
+    assert (together.cost, together.unit, len(together.of)) == (cost, stable.unit, 3)
+    for more in (*thrice, Fraction(10**7)), (Fraction(1), Fraction(10**5)):
+        with pytest.raises(Unproved, match="costs more"):
+            measure.together(tuple(map(made, more)), cost)
+    with pytest.raises(Unproved, match="costs more"):
+        measure.together(together.of, half)
+    other = made(Fraction(6), rules.keep_rows(rules.scan(replace(SCAN, unit=Unit("other"))), 1))
+    laplace = measure.laplace(stable, (), (Tally(),), (Fraction(10**6),))
+    for wrong in ((), (made(Fraction(6)), other), (made(Fraction(6)), laplace)):
+        with pytest.raises(Unproved, match="at once"):
+            measure.together(wrong, cost)
+    with pytest.raises(Unproved, match="takes"):
+        measure.together(together.of, Cost(Fraction(1)))
+    with pytest.raises(Unproved, match="by hand"):
+        replace(together, cost=half, by=None)
+
+
 @pytest.mark.parametrize(
     ("epsilon", "delta", "sigma"),
     [(0, Fraction(1, 10), 10**6), (1, 0, 10**6), (1, 1, 10**6), (1, Fraction(1, 10), 0), (1, Fraction(1, 10), -1)],

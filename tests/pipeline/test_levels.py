@@ -15,6 +15,8 @@ import pandas as pd
 import pytest
 
 import privql
+from privql.kernel.cost import Cost
+from privql.kernel.gaussian import greatest_mu
 from privql.session import Session
 
 POLICY = """CREATE UNIT person;
@@ -22,6 +24,7 @@ CREATE PRIVATE TABLE people (id INT UNIT person KEY, x INT BETWEEN 0 AND 120, y 
   z DECIMAL(8, 2) BETWEEN 0 AND 100, g TEXT IN ('a', 'b') NOT NULL, m INT BETWEEN 1 AND 12,
   k INT BETWEEN 1 AND 20 NOT NULL, job TEXT);
 CREATE BUDGET b FOR UNIT person EPSILON 1000000 DELTA 0.1;"""
+NOISES = ("", " DELTA 1e-6 USING GAUSSIAN")
 SETS = ("CUBE (g, m)", "ROLLUP (k, g)", "GROUPING SETS ((g), (m), (m))", "g, CUBE (m)", "GROUPING SETS ((m, g), ())")
 
 
@@ -62,12 +65,13 @@ def session() -> Iterator[Session]:
 
 
 @pytest.mark.parametrize("sets", SETS)
-def test_with_hardly_any_noise_it_is_plain_sql(sets: str, session: Session) -> None:
+@pytest.mark.parametrize("using", NOISES)
+def test_with_hardly_any_noise_it_is_plain_sql(sets: str, using: str, session: Session) -> None:
     keys = [name for name in ("g", "m", "k") if name in sets]
     asked = ", ".join(f"COALESCE({f}, 0) AS {n}" for n, f in (("n", "COUNT(*)"), ("sx", "SUM(x)"), ("sz", "SUM(z)")))
     asked += ", AVG(x) AS mean, STDDEV(x) AS spread, VAR_POP(y) AS var, CORR(x, y) AS r"
     shape = f"SELECT {', '.join(keys)}, GROUPING({', '.join(keys)}) AS level, {asked} FROM people GROUP BY {sets}"
-    answer = session.run(f"{shape} SPEND EPSILON 100000")
+    answer = session.run(f"{shape} SPEND EPSILON 70000{using}")
     plain = {row[: len(keys) + 1]: row[len(keys) + 1 :] for row in exactly(shape)}
     assert {row[: len(keys) + 1] for row in answer.rows} >= plain.keys()
     for row in answer.rows:
@@ -81,14 +85,15 @@ def test_with_hardly_any_noise_it_is_plain_sql(sets: str, session: Session) -> N
 
 
 @pytest.mark.parametrize("sets", ["CUBE (g, k)", "ROLLUP (k, m)", "GROUPING SETS ((k), (m), (k, m), ())"])
-def test_totals_are_the_sums_of_what_is_printed(sets: str, session: Session) -> None:
+@pytest.mark.parametrize("using", NOISES)
+def test_totals_are_the_sums_of_what_is_printed(sets: str, using: str, session: Session) -> None:
     keys = [name for name in ("g", "k", "m") if name in sets]
     asked = "COUNT(*) AS n, SUM(z) AS s, COUNT(x) AS nx, SUM(x) AS sx"
     text = (
         f"SELECT GROUPING({', '.join(keys)}) AS level, {', '.join(keys)}, {asked}, AVG(x) FROM people GROUP BY {sets}"
     )
     compared = 0
-    answer: list[tuple[Any, ...]] = list(session.run(f"{text} SPEND EPSILON 0.5").rows)
+    answer: list[tuple[Any, ...]] = list(session.run(f"{text} SPEND EPSILON 0.5{using}").rows)
     for level in {row[0] for row in answer}:
         kept = [at for at in (1, 2) if not level >> (2 - at) & 1]
         for row in (row for row in answer if row[0] == level):
@@ -98,10 +103,11 @@ def test_totals_are_the_sums_of_what_is_printed(sets: str, session: Session) -> 
     assert compared == len(answer) > 40
 
 
-def test_what_is_told_is_what_is_met(session: Session) -> None:
+@pytest.mark.parametrize("using", NOISES)
+def test_what_is_told_is_what_is_met(using: str, session: Session) -> None:
     """The deviation of each set, over many draws: a promise of EXPLAIN, of least squares and of rounding together."""
     text = "SELECT m, k, GROUPING(m, k) AS level, COUNT(*) AS n FROM people GROUP BY GROUPING SETS ((m), (k), ())"
-    told = session.explain(f"{text} SPEND EPSILON 1")
+    told = session.explain(f"{text} SPEND EPSILON 1{using}")
     of = {
         level: float(found)
         for level, found in zip(
@@ -111,7 +117,7 @@ def test_what_is_told_is_what_is_met(session: Session) -> None:
     plain = {row[:3]: row[3] for row in exactly(text)}
     squares: dict[int, list[float]] = {1: [], 2: [], 3: []}
     for at in range(60):
-        for row in session.run(f"{text.replace('people', f'people WHERE y > -{at + 21}')} SPEND EPSILON 1").rows:
+        for row in session.run(f"{text.replace('people', f'people WHERE y > -{at + 21}')} SPEND EPSILON 1{using}").rows:
             squares[row[2]].append((row[3] - plain.get(row[:3], 0)) ** 2)
     for level, found in squares.items():
         met = math.sqrt(sum(found) / len(found))
@@ -148,6 +154,19 @@ def test_what_was_measured_is_certified(session: Session) -> None:
     ]
     assert sum(Fraction(one["epsilon"]) for one in made) == Fraction(3, 10)
     assert all(Fraction(one["scale"]) == Fraction(one["l1"]) / Fraction(one["epsilon"]) for one in made)
+
+
+def test_what_gaussian_levels_cost_is_certified(session: Session) -> None:
+    text = "SELECT m, k, COUNT(*) AS n, AVG(x) AS mean FROM people GROUP BY GROUPING SETS ((m), (k)) SPEND EPSILON 0.3"
+    answer = session.run(f"{text} DELTA 1e-6 USING GAUSSIAN")
+    made = answer.certificate["measurements"]
+    assert answer.cost == Cost(Fraction(3, 10), Fraction(1, 10**6))
+    assert sum(Fraction(one["epsilon"]) for one in made) == Fraction(3, 10)
+    assert sum(Fraction(one["delta"]) for one in made) == Fraction(1, 10**6)
+    squares = [Fraction(one["l2_squared"]) / Fraction(one["scale"]) ** 2 for one in made]
+    assert all(a <= Fraction(one["mu_squared"]) for a, one in zip(squares, made, strict=True))
+    most = greatest_mu(answer.cost.epsilon, answer.cost.delta) ** 2
+    assert most * (1 - Fraction(1, 10**6)) < sum(squares) <= most
 
 
 def test_it_is_explained(session: Session) -> None:

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 from privql.diagnostics import Source
+from privql.kernel.cost import Cost
+from privql.kernel.gaussian import greatest_mu
+from privql.kernel.measure import Together
 from privql.kernel.sums import cells
 from privql.pipeline.check import check_text
 from privql.pipeline.steps import levels_of
@@ -38,19 +41,21 @@ def candidates(sizes: Sequence[int], asked: Sequence[Set]) -> list[Set]:
     return list(dict.fromkeys([frozenset(range(len(sizes))), *asked]))
 
 
-def split(sizes: tuple[int, ...], asked: tuple[Set, ...], gains: dict[Set, float]) -> Split:
-    return Split(sizes, asked, intersections(list(gains)), gains)
+def split(sizes: tuple[int, ...], asked: tuple[Set, ...], gains: dict[Set, float], power: int = 2) -> Split:
+    return Split(sizes, asked, intersections(list(gains)), gains, power)
 
 
-def test_the_error_is_that_of_the_matrix() -> None:
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_error_is_that_of_the_matrix(power: int) -> None:
     choice, finite = random.Random(1), 0
     for _ in range(80):
         sizes = tuple(choice.choice((1, 2, 3, 4)) for _ in range(choice.randint(1, 3)))
         asked = tuple(choice.sample(subsets(len(sizes)), choice.randint(1, 2 ** len(sizes))))
         gains = {one: choice.choice((1.0, 1.0, 4.0)) for one in candidates(sizes, asked)}
         parts = {one: choice.random() for one in gains if choice.random() < 0.7} or {next(iter(gains)): 1.0}
-        told = split(sizes, asked, gains).error(parts)
-        weighed = {one: part * math.sqrt(gains[one]) / sum(parts.values()) for one, part in parts.items()}
+        told = split(sizes, asked, gains, power).error(parts)
+        whole = sum(parts.values())
+        weighed = {one: math.sqrt((part / whole) ** power * gains[one]) for one, part in parts.items()}
         design = np.concatenate([matrix(one, sizes) * part for one, part in weighed.items()])
         if told == math.inf:
             assert any(not any(one <= of for of in parts) for one in asked)
@@ -61,12 +66,13 @@ def test_the_error_is_that_of_the_matrix() -> None:
     assert finite > 30
 
 
-def test_no_choice_of_marginals_is_much_better() -> None:
+@pytest.mark.parametrize("power", [1, 2])
+def test_no_choice_of_marginals_is_much_better(power: int) -> None:
     several = 0
     for sizes, asked, choice in problems(2, 60):
         gains = dict.fromkeys(candidates(sizes, asked), 1.0)
-        tried = split(sizes, asked, gains)
-        found = best(sizes, asked, tuple(gains.items()))
+        tried = split(sizes, asked, gains, power)
+        found = best(sizes, asked, tuple(gains.items()), power)
         assert abs(sum(found.values()) - 1) < 1e-9
         several += len(found) > 1
         least = tried.error({frozenset(range(len(sizes))): 1.0})
@@ -79,10 +85,11 @@ def test_no_choice_of_marginals_is_much_better() -> None:
     assert several > 15
 
 
-def test_what_is_settled_is_where_no_small_change_is_better() -> None:
+@pytest.mark.parametrize("power", [1, 2])
+def test_what_is_settled_is_where_no_small_change_is_better(power: int) -> None:
     for sizes, asked, choice in problems(3, 60):
         gains = {one: choice.choice((1.0, 4.0)) for one in candidates(sizes, asked)}
-        tried, found = split(sizes, asked, gains), best(sizes, asked, tuple(gains.items()))
+        tried, found = split(sizes, asked, gains, power), best(sizes, asked, tuple(gains.items()), power)
         for _ in range(5):
             near = {one: part * choice.uniform(0.98, 1.02) for one, part in found.items()}
             assert tried.error(near) >= tried.error(found) * (1 - 1e-9)
@@ -124,12 +131,36 @@ def test_the_shares_add_up_to_what_is_spent(sets: str, table: str, asked: str) -
             assert each is not None and each.parts[at].scale == part.scale  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("sets", ["ROLLUP (a, d, b)", "GROUPING SETS ((a), (d))", "CUBE (s, k)", "CUBE (a, s)"])
+@pytest.mark.parametrize("table", ["people", "dues"])
+@pytest.mark.parametrize("asked", ["COUNT(*)", "AVG(b), STDDEV(f), SUM(c), COUNT(*)"])
+def test_gaussian_levels_share_one_price(sets: str, table: str, asked: str) -> None:
+    block = planned(sets, asked, table, "SPEND EPSILON 1/7 DELTA 1e-9 USING GAUSSIAN")
+    assert sum(one.share for one in block.marginals) == 1 and len(block.marginals) > 1
+    (made,) = block.all_over(None)
+    assert isinstance(made, Together) and made.cost == Cost(Fraction(1, 7), Fraction(1, 10**9))
+    bought = greatest_mu(made.cost.epsilon, made.cost.delta) ** 2
+    squares = [one.mu_squared for one in made.of if one.mu_squared is not None]
+    assert len(squares) == len(block.marginals) and bought * (1 - Fraction(1, 10**6)) < sum(squares) <= bought
+    levels = levels_of(block)
+    for at, one in enumerate(block.measurements):
+        cell = sum(cells(other.contribution) for other in block.measurements[:at])
+        scales = [part.scale for _, part in block.parts(at)]
+        assert [level.scales[cell] for level in levels] == scales == [each.parts[at].scale for each in made.of]
+        assert sum(part.epsilon.constant for _, part in block.parts(at)) == one.epsilon.constant
+        assert sum(part.delta for _, part in block.parts(at)) == one.delta
+
+
 def test_one_set_of_all_keys_is_measured_as_ever() -> None:
     assert planned("a, d").marginals == () and planned("a, d").beside == ()
 
 
 def test_what_is_promised_is_promised_of_the_finest_groups() -> None:
-    for asked, end in (("COUNT(*)", "WITHIN 20"), ("COUNT(* WITHIN 20), SUM(b)", "SPEND EPSILON 50")):
+    for asked, end in (
+        ("COUNT(*)", "WITHIN 20"),
+        ("COUNT(* WITHIN 20), SUM(b)", "SPEND EPSILON 50"),
+        ("COUNT(* WITHIN 20)", "SPEND DELTA 1e-9 USING GAUSSIAN"),
+    ):
         block = planned("GROUPING SETS ((a), (d))", asked, end=end)
         assert [one.keys for one in block.marginals] == [(0, 1)] and not block.beside
 
@@ -143,6 +174,10 @@ def test_a_parameter_may_still_have_no_value() -> None:
 def test_a_lone_group_may_be_moved_by_less() -> None:
     """One changed person moves two groups by one each, but a total by one: half as much noise at the same price."""
     sizes, total, full = (12, 6), frozenset[int](), frozenset((0, 1))
+    for table, gain in (("people", 1.0), ("members", 2.0)):
+        block = planned("GROUPING SETS ((a, d), ())", table=table, end="SPEND EPSILON 1 DELTA 1e-9 USING GAUSSIAN")
+        shares = best(sizes, (full, total), ((full, 1.0), (total, gain)), 1)
+        assert all(abs(one.share - Fraction(shares[frozenset(one.keys)])) < 1e-3 for one in block.marginals)
     for table, gain in (("people", 1.0), ("members", 4.0)):
         block = planned("GROUPING SETS ((a, d), ())", table=table)
         shares = best(sizes, (full, total), ((full, 1.0), (total, gain)))
