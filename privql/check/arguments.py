@@ -38,6 +38,11 @@ def not_taken(node: ast.Call, args: Sequence[Typed], star: bool) -> PrivQLError:
     )
 
 
+def unordered(node: ast.Call) -> PrivQLError:
+    message = f"the order of rows does not matter to {node.name.upper()}"
+    return refuse("PQL0305", message, node.span, help="leave out ORDER BY")
+
+
 def fixed(value: Typed, node: ast.Call) -> Typed:
     """A separator, or a share between 0 and 1: from the top, where the order descends."""
     term, descending = value.term, bool(node.within_group) and node.within_group[0].descending

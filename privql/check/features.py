@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, fixed, not_taken, one_order, renamed, sort_keys
+from privql.check.arguments import arguments, fixed, not_taken, one_order, renamed, sort_keys, unordered
 from privql.check.operations import coerce
 from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
@@ -45,9 +45,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
     function, types, result = resolved
     order = node.order or node.within_group
     if order and (function not in _OF_AN_ORDER or (node.order and not spliced)):
-        raise refuse(
-            "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
-        )
+        raise unordered(node)
     cast = settled(node, function, [coerce(a, t) for a, t in zip(args, types, strict=True)], args)
     keys = sort_keys(order, inner) if spliced else ()
     one_order(node, cast, keys)

@@ -11,14 +11,14 @@ from fractions import Fraction
 from itertools import pairwise
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, renamed
-from privql.check.lists import MOST, Fields, column, numbered, of_one_type
-from privql.check.measured import number
+from privql.check.arguments import arguments, unordered
+from privql.check.lists import MOST, Fields, column, how_many, numbered, of_one_type
+from privql.check.measured import counted, number
 from privql.check.operations import apply, coerce
-from privql.check.relations import Aggregate, AggregateCall
+from privql.check.relations import AggregateCall
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import refuse
-from privql.domains import Domain, interval
+from privql.domains import Domain
 from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Const, Scalar, ValueType
 from privql.syntax import ast
 
@@ -29,7 +29,7 @@ def histogram(node: ast.Call, place: Place) -> Fields:
     """The edges of each bin, and how many values it has."""
     name = node.name.upper()
     if node.order or node.within_group:
-        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+        raise unordered(node)
     nodes, inner, where, star = arguments(node, place)
     if star or len(nodes) != 2:
         raise refuse("PQL0303", f"`{name}` takes a value and its bins", node.span, help=f"write {name}(x, 10)")
@@ -48,7 +48,7 @@ def histogram(node: ast.Call, place: Place) -> Fields:
         bin = _between(value, edges)
     else:
         value = number(node, 0, inner, place, "its bins divide the range of the argument")
-        edges = _equal(value, how_many(nodes[1], inner, name), node)
+        edges = _equal(value, how_many(nodes[1], inner, name, MOST - 1, ", or a list of edges"), node)
         bin = _counted(value, edges)
     count = len(edges) - 1
     numbered(count, node, place)
@@ -60,7 +60,6 @@ def _counts(node: ast.Call, value: Typed, bin: Typed, count: int, where: Scalar 
     collector = place.collector
     assert collector is not None
     domain = Domain(None, None, None, False, Fraction(1))
-    counted = value.term if node.distinct else None
     if not collector.private:
         each = []
         for at in range(1, count + 1):
@@ -69,22 +68,7 @@ def _counts(node: ast.Call, value: Typed, bin: Typed, count: int, where: Scalar 
             call = AggregateCall("count", (value.term,) if node.distinct else (), INT, node.distinct, (), inside)
             each.append(Typed(collector.aggregate(call, domain), domain, node.span))
         return column(each, node, place)
-    made = Aggregate(
-        place.context.fresh(),
-        "count",
-        counted,
-        interval(0, 1, False, Fraction(1)),
-        None,
-        where,
-        INT,
-        renamed(node, node.name),
-        node.span,
-        node.privacy,
-        counted is not None,
-        bins=(bin.term, count),
-    )
-    key = ("histogram", bin.term, count, counted, where, node.privacy)
-    return Typed(collector.release(key, made, domain), domain, node.span)
+    return counted(node, value.term if node.distinct else None, where, place, (bin.term, count))
 
 
 # ---------------------------------------------------------------- edges
@@ -104,20 +88,6 @@ def _written(node: ast.ListOf, value: Typed, inner: Place, name: str) -> list[Ty
         if apply("lt", [low, high], high.span).term != Const(True, BOOL):
             raise refuse("PQL0302", "edges of bins go up", high.span, help="write each but once, from low to high")
     return of_one_type(edges, node)
-
-
-def how_many(node: ast.Expr, inner: Place, name: str) -> int:
-    value = ex.typed(node, inner)
-    if value.free or not isinstance(value.term, Const) or value.type != INT or not isinstance(value.term.value, int):
-        raise refuse(
-            "PQL0308",
-            f"`{name}` needs a constant whole number" + (", or a list of edges" if name == "HISTOGRAM" else ""),
-            value.span,
-            help=f"write `{name}(x, 10)`" + (", or `HISTOGRAM(x, [0, 10, 20])`" if name == "HISTOGRAM" else ""),
-        )
-    if not 1 <= value.term.value < MOST:
-        raise refuse("PQL0302", f"`{name}` divides into 1 to {MOST - 1} parts", value.span, help="write 10")
-    return value.term.value
 
 
 def _equal(value: Typed, count: int, node: ast.Call) -> list[Typed]:

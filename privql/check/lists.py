@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 
+from privql.check import expressions as ex
 from privql.check.grouping import Collector, Elements
 from privql.check.operations import agree, apply, coerce
 from privql.check.relations import Attribute, Joined, Label, Rel, Rows
@@ -63,6 +64,16 @@ def of_one_type(values: Sequence[Typed], node: ast.ListOf) -> list[Typed]:
     """0, 0.5, 1: a column has one type."""
     common = apply("greatest", values, node.span).type if len({value.type for value in values}) > 1 else values[0].type
     return [coerce(value, common) for value in agree("greatest", values)]
+
+
+def how_many(node: ast.Expr, inner: Place, name: str, most: int, or_else: str = "") -> int:
+    value = ex.typed(node, inner)
+    if value.free or not isinstance(value.term, Const) or value.type != INT or not isinstance(value.term.value, int):
+        message = f"`{name}` needs a constant whole number{or_else}"
+        raise refuse("PQL0308", message, value.span, help=f"write {name}(x, 10)")
+    if not 1 <= value.term.value <= most:
+        raise refuse("PQL0302", f"`{name}` takes a number from 1 to {most}", value.span, help=f"write {name}(x, 10)")
+    return value.term.value
 
 
 def numbered(count: int, node: ast.Call, place: Place) -> Elements:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from privql.check import constants
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, renamed
+from privql.check.arguments import arguments, renamed, unordered
 from privql.check.made_of import counted_if, one_decides
 from privql.check.operations import not_yet
 from privql.check.relations import Aggregate
@@ -35,16 +35,13 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         help = "COUNT, SUM, AVG, variances, correlations and quantiles can be measured"
         raise one_decides(node) or not_yet(f"`{name.upper()}` of private rows", node.span, help)
     if node.order or node.within_group:
-        raise refuse(
-            "PQL0305", f"the order of rows does not matter to {name.upper()}", node.span, help="leave out ORDER BY"
-        )
+        raise unordered(node)
     nodes, inner, where, star = arguments(node, place)
     if (star and name != "count") or (not star and len(nodes) != 1):
         raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
     if name == "count":
         unit = None if star else identifier(nodes[0], inner)
-        counted = None if star else unit if unit is not None else ex.typed(nodes[0], inner)
-        return _count(node, counted, where, text, collector_place=place)
+        return _count(node, None if star else unit if unit is not None else ex.typed(nodes[0], inner), where, place)
     argument = number(node, 0, inner, place)
     result = FLOAT if name == "avg" else _sum_type(argument.type)
     grid = None if result == FLOAT else argument.domain.grid
@@ -93,30 +90,37 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
     return argument
 
 
-def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, text: str, collector_place: Place) -> Typed:
-    collector = collector_place.collector
-    assert collector is not None
+def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, place: Place) -> Typed:
     if node.privacy is not None and node.privacy.bounds_auto:
         raise refuse("PQL0408", "a count needs no bounds", node.privacy.span, help="leave out BOUNDS AUTO")
     if argument is not None and argument.domain.nullable:
         present = Apply("not", (Apply("is_null", (argument.term,), BOOL),), BOOL)
         where = present if where is None else Apply("and", (where, present), BOOL)
+    return counted(node, argument.term if argument is not None and node.distinct else None, where, place)
+
+
+def counted(
+    node: ast.Call, value: Scalar | None, where: Scalar | None, place: Place, bins: tuple[Scalar, int] | None = None
+) -> Typed:
+    """How many rows there are, or different values of them: in each of several bins, if there are any."""
+    collector = place.collector
+    assert collector is not None
     domain = Domain(None, None, None, False, Fraction(1))
-    counted = argument.term if argument is not None and node.distinct else None
     aggregate = Aggregate(
-        collector_place.context.fresh(),
+        place.context.fresh(),
         "count",
-        counted,
+        value,
         interval(0, 1, False, Fraction(1)),
         None,
         where,
         INT,
-        text,
+        renamed(node, node.name),
         node.span,
         node.privacy,
-        counted is not None,
+        value is not None,
+        bins=bins,
     )
-    return Typed(collector.release(("count", counted, where, node.privacy), aggregate, domain), domain, node.span)
+    return Typed(collector.release(("count", value, where, node.privacy, bins), aggregate, domain), domain, node.span)
 
 
 def _between(held: Sequence[Value], known: Domain) -> Domain | None:

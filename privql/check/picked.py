@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, renamed
+from privql.check.arguments import arguments, renamed, unordered
 from privql.check.conditions import both
-from privql.check.lists import MOST, Fields, column, numbered
+from privql.check.lists import MOST, Fields, column, how_many, numbered
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import Aggregate, Choice
 from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
 from privql.domains import finite
 from privql.kernel.picks import Way
-from privql.kernel.scalars import BOOL, INT, Apply, Const, Value
+from privql.kernel.scalars import BOOL, Apply, Value
 from privql.syntax import ast, unparse
 
 _WAYS: dict[str, Way] = {
@@ -43,18 +43,9 @@ def top(node: ast.Call, place: Place) -> Fields:
     if not collector.private:
         wanted = unparse(node.args[0])
         raise not_yet("TOP of public or released rows", node.span, f"write `GROUP BY {wanted} ORDER BY COUNT(*) DESC`")
-    picks = _how_many(node.args[1], replace(collector.input, clause="the argument of TOP"))
+    picks = how_many(node.args[1], replace(collector.input, clause="the argument of TOP"), "TOP", MOST)
     numbered(picks, node, place)
     return (("", column(_picked(node, place, picks), node, place)),)
-
-
-def _how_many(node: ast.Expr, inner: Place) -> int:
-    value = ex.typed(node, inner)
-    if value.free or not isinstance(value.term, Const) or value.type != INT or not isinstance(value.term.value, int):
-        raise refuse("PQL0308", "how many is a constant whole number", value.span, help="write TOP(x, 3)")
-    if not 1 <= value.term.value <= MOST:
-        raise refuse("PQL0302", f"`TOP` has 1 to {MOST} rows", value.span, help="write TOP(x, 3)")
-    return value.term.value
 
 
 def _picked(node: ast.Call, place: Place, picks: int) -> list[Typed]:
@@ -62,7 +53,7 @@ def _picked(node: ast.Call, place: Place, picks: int) -> list[Typed]:
     assert collector is not None
     name, text = node.name.upper(), renamed(node, node.name)
     if node.order or (node.within_group and name != "MODE"):
-        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+        raise unordered(node)
     if node.distinct:
         raise refuse(
             "PQL0305",

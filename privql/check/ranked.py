@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check import expressions as ex
-from privql.check.arguments import arguments, fixed, renamed
+from privql.check.arguments import arguments, fixed, renamed, unordered
 from privql.check.measured import number
 from privql.check.operations import apply, coerce, not_yet
 from privql.check.relations import Aggregate
@@ -42,7 +42,7 @@ def drawn(node: ast.Call, place: Place, wanted: Sequence[Wanted]) -> list[Typed]
     name, text = node.name.upper(), renamed(node, node.name)
     of_share = (placed(node.name.lower()) or "").startswith("quantile")
     if node.order or (node.within_group and not of_share):
-        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+        raise unordered(node)
     if collector.rolled_up:
         raise not_yet(f"`{name}` in CUBE, ROLLUP and GROUPING SETS", node.span, "COUNT, SUM and AVG can be")
     if node.privacy is not None and node.privacy.bounds_auto:

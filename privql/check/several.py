@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from privql.check.exact import exact
 from privql.check.expressions import typed
-from privql.check.histogram import histogram, how_many
-from privql.check.lists import Fields, column, numbered, of_one_type
+from privql.check.histogram import histogram
+from privql.check.lists import MOST, Fields, column, how_many, numbered, of_one_type
 from privql.check.operations import not_yet
 from privql.check.picked import top
 from privql.check.ranked import drawn, placed
@@ -93,7 +93,7 @@ def _equal_parts(node: ast.Call, place: Place) -> Fields:
     assert collector is not None
     if len(node.args) != 2 or node.within_group:
         raise refuse("PQL0303", "`APPROX_QUANTILES` takes a value and a number", node.span, help="write it so: (x, 4)")
-    parts = how_many(node.args[1], collector.input, "APPROX_QUANTILES")
+    parts = how_many(node.args[1], collector.input, "APPROX_QUANTILES", MOST - 1)
     numbered(parts + 1, node, place)
     shares = [at / parts for at in range(1, parts)]
     if collector.private:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from privql.check.arguments import arguments, renamed
+from privql.check.arguments import arguments, renamed, unordered
 from privql.check.measured import number
 from privql.check.operations import apply, not_yet
 from privql.check.relations import Aggregate
@@ -28,7 +28,7 @@ def spread(node: ast.Call, function: str, place: Place) -> Typed:
     assert collector is not None
     name = node.name.upper()
     if node.order or node.within_group:
-        raise refuse("PQL0305", f"the order of rows does not matter to {name}", node.span, help="leave out ORDER BY")
+        raise unordered(node)
     nodes, inner, where, star = arguments(node, place)
     shape, wanted = ("one argument", "x") if function in SPREADS else ("two arguments", "y, x")
     if star or len(nodes) != len(wanted.split(", ")):
