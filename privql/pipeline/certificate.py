@@ -11,8 +11,9 @@ from privql.kernel.ranks import Draw, Placed
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Powers
 from privql.plan.automatic import Search
+from privql.plan.measurements import Measurement
 from privql.plan.picks import WAYS
-from privql.plan.program import BlockPlan, Measurement, Plan
+from privql.plan.program import BlockPlan, Plan
 from privql.plan.ranks import ranked
 from privql.plan.selection import Selection
 

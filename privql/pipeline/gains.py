@@ -8,7 +8,8 @@ from fractions import Fraction
 from privql.kernel.cost import amount_text
 from privql.pipeline.report import rough
 from privql.plan.behind import short
-from privql.plan.program import BlockPlan, Measurement, Plan
+from privql.plan.measurements import Measurement
+from privql.plan.program import BlockPlan, Plan
 from privql.plan.ranks import off
 
 _SURE = Fraction(95, 100)

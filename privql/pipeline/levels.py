@@ -13,7 +13,8 @@ from privql.kernel.features import Tally, Total
 from privql.kernel.noises import variance
 from privql.pipeline.report import rough
 from privql.plan.levels import variances
-from privql.plan.program import BlockPlan, Measurement
+from privql.plan.measurements import Measurement
+from privql.plan.program import BlockPlan
 
 _SHOWN = 8  # sets
 

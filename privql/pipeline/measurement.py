@@ -20,8 +20,8 @@ from privql.pipeline.tree import folded
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search
 from privql.plan.behind import short
+from privql.plan.measurements import Measurement
 from privql.plan.picks import WAYS
-from privql.plan.program import Measurement
 from privql.plan.ranks import off, ranked
 
 _SURE = Fraction(95, 100)

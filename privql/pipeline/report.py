@@ -17,7 +17,8 @@ from privql.frozen import frozen
 from privql.pipeline.certificate import measurements_json
 from privql.pipeline.price import BudgetCost, Price, price
 from privql.plan.amounts import ZERO, Amount
-from privql.plan.program import Measurement, Plan
+from privql.plan.measurements import Measurement
+from privql.plan.program import Plan
 from privql.syntax import ast
 
 _SURE = Fraction(95, 100)

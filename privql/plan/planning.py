@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from privql.check.env import Env
-from privql.check.relations import Aggregate, Block, CheckedQuery
+from privql.check.relations import CheckedQuery
 from privql.diagnostics import PrivQLError, Span, refuse
-from privql.kernel.features import Tally
 from privql.kernel.noises import Noise
-from privql.plan import automatic
-from privql.plan.amounts import ZERO, Amount
-from privql.plan.automatic import Search, search_of
+from privql.plan.amounts import Amount
 from privql.plan.bounding import Limits
-from privql.plan.bounds import contribution
-from privql.plan.levels import Marginal, finest, marginals
-from privql.plan.lower import Lowered, lower
-from privql.plan.noises import Asked, asked_for, better, cheaper, in_part, parts, promised, sums, without_delta
-from privql.plan.picks import choosing, measured_of
-from privql.plan.program import BlockPlan, Measurement, Plan, by_its_rank, proved
-from privql.plan.reach import wanted
-from privql.plan.selection import Clauses, Selection, counts_units, looks, most_of, selection_of, stated_deltas
+from privql.plan.drafts import Draft, drafted
+from privql.plan.levels import marginals
+from privql.plan.noises import Asked, asked_for, better, cheaper, in_part, sums, without_delta
+from privql.plan.program import Plan
+from privql.plan.selection import Clauses, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
-from privql.plan.spend import Shares, Wanted, asked_within, deviation, split
+from privql.plan.spend import Shares, asked_within, deviation, split
 from privql.syntax import ast
 
 
@@ -52,11 +45,11 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
 
 def _drafts(
     query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env, asked: Mapping[int, Asked]
-) -> list[_Draft]:
+) -> list[Draft]:
     limits = _limits((*clauses, *manners), env)
     noisy = [index for index, one in asked.items() if one != "laplace"]
     deltas = stated_deltas((*manners, *clauses), query, noisy, env)
-    drafts = [_draft(block, limits.get(block.index, Limits()), env, query) for block in query.blocks]
+    drafts = [drafted(block, limits.get(block.index, Limits()), env, query) for block in query.blocks]
     for draft in drafts:
         draft.asked = asked.get(draft.block.index, "laplace")
         if draft.asked != "laplace":
@@ -67,92 +60,17 @@ def _drafts(
     return drafts
 
 
-@dataclass
-class _Draft:
-    """A block on its way to a plan: what is wanted of it, then what each part of that is paid."""
-
-    block: Block
-    limits: Limits
-    lowered: Lowered
-    wanted: list[Wanted]
-    spent: list[Amount] = field(default_factory=list)  # on each that is wanted
-    searches: list[Search] = field(default_factory=list)
-    selection: Selection | None = None
-    finder: _Draft | None = None  # whose search for groups counts what is in them
-    counts: tuple[Aggregate, ...] = ()  # of this block, that are read off it
-    marginals: tuple[Marginal, ...] = ()  # where it has several grouping sets
-    asked: Asked = "laplace"
-    delta: Fraction = Fraction(0)  # for its noise, where that may take one
-    noise: Noise = "laplace"
-    sigmas: tuple[Fraction, ...] = ()  # where errors are promised: the greatest that Gaussian noise may have
-
-    def carrying(self, noise: Noise) -> list[Wanted]:
-        made = [replace(one, noise=noise) for one in self.wanted]
-        return promised(made, self.sigmas, self.delta) if noise == "gaussian" and self.sigmas and self.delta else made
-
-    def count(self, finder: _Draft) -> None:
-        """What the search for its groups says is not measured again."""
-        if not counts_units(self.block, self.lowered, finder.block):
-            return
-        pairs = list(zip(self.wanted, self.lowered.contributions, strict=True))
-        said = [of == Tally() and one.aggregate.privacy is None for one, of in pairs]
-        self.finder = finder
-        self.counts = tuple(one.aggregate for (one, _), here in zip(pairs, said, strict=True) if here)
-        left = [pair for pair, here in zip(pairs, said, strict=True) if not here]
-        self.wanted = [one for one, _ in left]
-        self.lowered = replace(self.lowered, contributions=tuple(of for _, of in left))
-
-    def pay(self, amounts: Sequence[Amount]) -> None:
-        """Bounds that nobody stated are looked for first, with a part of what their aggregate may spend."""
-        for at, (one, epsilon) in enumerate(zip(self.wanted, amounts, strict=True)):
-            looking = ZERO
-            if automatic.automatic(one.aggregate):
-                looking = epsilon.times(automatic.SHARE)
-                self.searches.append(search_of(self.block, one.aggregate, at, self.lowered, looking))
-            self.spent.append(epsilon - looking)
-
-    def planned(self) -> BlockPlan:
-        open_ = {search.at for search in self.searches}
-
-        def measurement(at: int, one: Wanted, epsilon: Amount) -> Measurement:
-            assert self.lowered.rows is not None
-            shape = (one.contribution, one.sensitivity, one.grid)
-            block, rows = self.block, self.lowered.rows
-            made = Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_, one.also)
-            return by_its_rank(made, self.lowered)
-
-        paid = zip(self.wanted, self.spent, strict=True)
-        made = tuple(measurement(at, one, epsilon) for at, (one, epsilon) in enumerate(paid))
-        if self.noise == "gaussian":
-            bought = zip(made, parts(self.spent, self.delta), strict=True)
-            made = tuple(replace(one, noise="gaussian", delta=d, mu_squared=square) for one, (d, square) in bought)
-        marginals = self.marginals or finest(self.block)
-        made = tuple(replace(one, split=len(marginals) > 1) for one in made)
-        measured, beside = proved(self.block, self.lowered, made, marginals)
-        numbers = self.finder.selection if self.finder is not None and self.counts else None
-        shape = self.block, self.lowered, made, measured, self.selection, tuple(self.searches)
-        return BlockPlan(*shape, numbers=numbers, marginals=marginals, beside=beside)
-
-
-def _draft(block: Block, limits: Limits, env: Env, query: CheckedQuery) -> _Draft:
-    measured, also = measured_of(block)
-    contributions = tuple(contribution(automatic.within(aggregate)) for aggregate in measured)
-    lowered = lower(block, contributions, limits, env, query)
-    made = zip(measured, contributions, lowered.contributions, strict=True)
-    return _Draft(block, limits, lowered, [choosing(wanted(*one, block, lowered), lowered, also) for one in made])
-
-
-def _payers(clause: ast.Privacy | None, drafts: list[_Draft]) -> list[list[_Draft]]:
+def _payers(clause: ast.Privacy | None, drafts: list[Draft]) -> list[list[Draft]]:
     """A stated total covers all of its blocks; defaults are each unit's own."""
     if clause is not None and (clause.epsilon is not None or clause.within is not None):
         return [drafts] if drafts else []
-    units: dict[str, list[_Draft]] = {}
+    units: dict[str, list[Draft]] = {}
     for draft in drafts:
         units.setdefault(draft.block.unit.name, []).append(draft)
     return list(units.values())
 
 
-def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
+def _pay(clause: ast.Privacy | None, drafts: Sequence[Draft], deltas: Mapping[int, Fraction], env: Env) -> None:
     first = drafts[0].block
     for draft in drafts:
         if draft.asked == "gaussian":
@@ -198,13 +116,13 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[_Draft], deltas: Mapping[i
         draft.selection = selection_of(draft.block, draft.lowered, draft.limits, each, delta, counts)
 
 
-def _carried(draft: _Draft, noise: Noise | None) -> Noise:
+def _carried(draft: Draft, noise: Noise | None) -> Noise:
     return noise if noise is not None and draft.asked == "auto" and draft.delta else draft.noise
 
 
 def _choose(
     clause: ast.Privacy | None,
-    drafts: Sequence[_Draft],
+    drafts: Sequence[Draft],
     splitting: Callable[[Noise | None], tuple[list[list[Amount]], Amount]],
     env: Env,
 ) -> None:

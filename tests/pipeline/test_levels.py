@@ -81,7 +81,8 @@ def test_with_hardly_any_noise_it_is_plain_sql(sets: str, using: str, session: S
             continue
         for one, other in zip(found, wanted, strict=True):
             assert (one is None) == (other is None)
-            assert one is None or math.isclose(float(one), float(other), rel_tol=0.01, abs_tol=0.01), row
+            near = 0.1 if using else 0.01  # of a correlation, which is near 0
+            assert one is None or math.isclose(float(one), float(other), rel_tol=0.01, abs_tol=near), row
 
 
 @pytest.mark.parametrize("sets", ["CUBE (g, k)", "ROLLUP (k, m)", "GROUPING SETS ((k), (m), (k, m), ())"])

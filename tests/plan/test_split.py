@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from privql.kernel.tails import halfwidth
 from privql.pipeline.report import StatementCheck
-from privql.plan.program import Measurement
+from privql.plan.measurements import Measurement
 from privql.plan.spend import fractions_of
 from privql.session import Session
 from tests.check.clinic import POLICY, clinic

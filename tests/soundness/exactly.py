@@ -14,7 +14,8 @@ from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import derived, levels_of, recipes_of, unanswered
-from privql.plan.program import BlockPlan, Measurement
+from privql.plan.measurements import Measurement
+from privql.plan.program import BlockPlan
 from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
 from tests import reference

@@ -11,7 +11,8 @@ from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Selected
-from privql.plan.program import BlockPlan, Made
+from privql.plan.measurements import Made
+from privql.plan.program import BlockPlan
 from tests import reference
 from tests.reference.values import Publics, Tables
 from tests.soundness.related import HOSTILE, Database, together
