@@ -62,21 +62,26 @@ class Cost:
 
 def parse_amount(value: Amount) -> Fraction:
     """The exact amount that a person means; a ValueError whose text can be shown if it is none."""
+    amount = parse_number(value)
+    check_chargeable(amount)
+    return amount
+
+
+def parse_number(value: Amount) -> Fraction:
+    """The same of a number that no ledger adds up: how far off an answer may be, of how many rows it is."""
     match value:
         case bool():
             raise ValueError("an amount of budget is a number, not a truth value")
         case Rational():
-            amount = Fraction(int(value.numerator), int(value.denominator))
+            return Fraction(int(value.numerator), int(value.denominator))
         case str():
-            amount = _parse_text(value.strip())
+            return _parse_text(value.strip())
         case float():
-            amount = _parse_text(float.__repr__(value))
+            return _parse_text(float.__repr__(value))
         case Decimal():
-            amount = _parse_text(str(value))
+            return _parse_text(str(value))
         case _:
             raise ValueError("an amount of budget is a number or its text")
-    check_chargeable(amount)
-    return amount
 
 
 def _parse_text(text: str) -> Fraction:

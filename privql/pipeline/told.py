@@ -6,6 +6,7 @@ values go into a table by the row's number, and the row is joined with them. It 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -69,12 +70,12 @@ def _value(number: Any, ends: tuple[Any, Any] | None, one: Told) -> Value:
     """NULL where an end is open, or nothing is known."""
     if ends is None or number is None:
         return None
-    low, high = ends
+    low, high = (None if isinstance(end, float) and math.isinf(end) else end for end in ends)
     match one.kind:
         case "low":
-            return low  # type: ignore[no-any-return]
+            return low
         case "high":
-            return high  # type: ignore[no-any-return]
+            return high
         case "error":
             return None if low is None or high is None else max(number - low, high - number)
 

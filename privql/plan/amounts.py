@@ -8,8 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 from privql.diagnostics import Span, refuse
-from privql.kernel.cost import amount_text, parse_amount
+from privql.kernel.cost import amount_text, parse_amount, parse_number
 from privql.syntax import ast
+
+_OF_ANSWERS = ("WITHIN", "GIVEN")  # of rows, or in the unit of a column: no ledger adds them up
+_GREATEST = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,11 @@ def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> 
 
 def _parse(value: str | int | float | Fraction | Decimal, span: Span, what: str) -> Fraction:
     try:
-        return parse_amount(value)
+        if what not in _OF_ANSWERS:
+            return parse_amount(value)
+        if (number := parse_number(value)) > _GREATEST:
+            raise ValueError(f"{_GREATEST:.0e} is the most that can be said here")
+        return number
     except ValueError as problem:
         raise refuse(
             "PQL0503", f"{what}: {problem}", span, help="write a number such as 0.5, or a ratio such as 1/3"

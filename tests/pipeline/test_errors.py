@@ -224,6 +224,16 @@ def test_they_are_the_interval_in_sql(session: Session) -> None:
         assert 0 < row["al"] < 100 and row["ll"] == pytest.approx(math.log(row["l"]), abs=0.02)
 
 
+def test_an_open_end_is_null_and_the_answer_that_has_it_is_kept(session: Session) -> None:
+    query = (
+        "SELECT LOW(x, 0.99) AS l, HIGH(x, 0.99) AS h, ERROR(x, 0.99) AS e, x "
+        "FROM (SELECT CAST(SUM(age) AS FLOAT) / COUNT(*) AS x FROM people WHERE age > 100) AS s SPEND EPSILON 0.01"
+    )
+    release = session.run(query)
+    assert release.rows[0][:3] == (None, None, None) and release.rows[0][3] is not None
+    assert session.run(query).rows == release.rows
+
+
 def test_they_stand_wherever_a_number_does(session: Session) -> None:
     ends = {row[:2]: row[2:] for row in session.run("SELECT year, area, n, LOW(n) AS l, ERROR(s) AS e FROM r").rows}
     chosen = session.run("SELECT year, area FROM r WHERE LOW(n) > 25 ORDER BY LOW(n) DESC, year, area").rows

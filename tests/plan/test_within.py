@@ -46,6 +46,17 @@ def test_a_mean_costs_what_its_range_rows_and_group_need(session: Session) -> No
     assert price(session, "SELECT AVG(age) FROM members WITHIN 2 GIVEN COUNT >= 1000") == changed
 
 
+def test_neither_errors_nor_rows_are_amounts_of_budget(session: Session) -> None:
+    found = epsilon_of(mean(120, Fraction(2, 120), 5_000_000), 120, SURE)
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 GIVEN COUNT >= 5000000") == found
+    assert price(session, "SELECT AVG(age) FROM patients WITHIN 2 GIVEN COUNT >= $n", n=5_000_000) == found
+    wide = price(session, "SELECT SUM(cost) FROM patients WITHIN 5000000")
+    assert 0 < wide < price(session, "SELECT SUM(cost) FROM patients WITHIN 1048576")
+    for huge in ("1e16", "1e300", "1e400"):
+        check = session.check(f"SELECT SUM(cost) FROM patients WITHIN {huge}")
+        assert [d.code for d in check.diagnostics] == ["PQL0503"]
+
+
 def test_a_variance_is_a_share_of_the_range_squared_and_its_root_of_that(session: Session) -> None:
     def of(error: Fraction, samples: bool) -> Fraction:
         return epsilon_of(variance(120**2, error / 120**2, 5000, samples), 120**2, SURE)
