@@ -1,7 +1,8 @@
 """Row functions as the kernel sees them: opaque, total, with their input columns.
 
 A scalar term says what is computed from one row. The kernel never looks inside it for a privacy argument - every
-bound that counts is an operation of `terms` - so a wrong term can cost accuracy and nothing else. Engines spell
+bound that counts is an operation of `terms` - so a wrong term can cost accuracy and nothing else. That columns in which
+rows differ are compared as what they are is part of it: an engine refuses to read one as another type. Engines spell
 each operation in their dialect; `privql.functions.scalar` says in Python what each one means.
 
 How a value of each type is written in `Const` and wherever terms are evaluated in Python (NULL is None):

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pytest
 
 from privql.engines.interface import EngineError
+from privql.kernel import rules
 from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.measure import moved
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
 from privql.kernel.sums import Balance, Key, Sums
-from privql.kernel.terms import Filter, Project, Relation
+from privql.kernel.terms import Filter, Gather, Join, Project, Relation, Scan, Unit
 from tests.engines.small import SALT, cells, engine, scan
 
 # ---- cells
@@ -56,6 +58,30 @@ def test_a_list_that_names_a_group_twice_is_refused() -> None:
     with pytest.raises(EngineError) as refused, engine({"b": [1]}) as e:
         e.run(Sums(scan((("b", INT),)), (Key(Field("b", INT), (1, 1)),), (Tally(),)), SALT)
     assert refused.value.kind == "unsupported"
+
+
+def test_a_column_taken_for_one_of_another_type_is_refused() -> None:
+    """'1' and '01' are in groups of their own, of which the number 1 would be one."""
+    unit, text, number = Unit("person"), Field("k", TEXT), Field("k", INT)
+    each = rules.scan(Scan("t", unit, ("u", TEXT), False, (("k", TEXT),)))
+    groups = rules.gather(rules.keep_rows(each, 2), (("k", text),), ())
+    key, data = Key(number, (1, 2)), {"u": ["a"] * 2, "k": ["1", "01"]}
+    assert moved(groups, (key,), Tally()).l2_squared == 2  # and not 4: no two of a unit's rows are in one group
+    assert cells(data, Sums(groups.term, (Key(text, ("1", "01")),), (Tally(),))) == [[1], [1]]
+    same = Apply("eq", (number, Const(1, INT)), BOOL)
+    listed = Apply("case", (Apply("in", (text, Const("1", TEXT)), BOOL), text, Const(None, TEXT)), TEXT)
+    lies = (
+        Sums(groups.term, (key,), (Tally(),)),
+        Sums(Project(groups.term, (("k", number),)), (), (Tally(),)),
+        Sums(Project(groups.term, (("k", listed),)), (key,), (Tally(),)),
+        Sums(Filter(groups.term, same), (), (Tally(),)),
+        Sums(Gather(groups.term, (("k", number),), ()), (), (Tally(),)),
+        Sums(Join("INNER", groups.term, Project(each.term, (("j", text),)), (), same), (), (Tally(),)),
+    )
+    for lie in lies:
+        with pytest.raises(EngineError) as refused:
+            cells(data, lie)
+        assert refused.value.kind == "unsupported"
 
 
 def test_a_declared_list_is_grouped_by_the_column_itself() -> None:

@@ -115,6 +115,7 @@ def by_groups(
 def _grouping(key: Key, layer: Aggregates) -> tuple[Spelled, Scalar]:
     """The column to group by, and the key's value as a term over it."""
     if isinstance(key.value, Field):
+        layer.below.field(key.value)
         made = layer.below.columns[key.value.name].made
         if isinstance(made, Listed):
             return made.column, made.term

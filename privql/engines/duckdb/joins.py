@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.duckdb.ordering import content_hash, first
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, one_zero
+from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, named, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
 from privql.kernel.scalars import BOOL, Field, Scalar
@@ -98,7 +98,7 @@ def _where(left: Rows, right: Rows, where: Scalar | None) -> str | None:
     if where is None:
         return None
     both = {**left.columns, **right.columns}
-    return ScalarEmitter(lambda wanted: both[wanted.name].spelled).sql(where)
+    return ScalarEmitter(lambda wanted: named(both, wanted)).sql(where)
 
 
 def _meet(equal: list[tuple[str, str]], where: str | None) -> str:

@@ -71,7 +71,7 @@ class Rows:
     alone: bool = False  # no unit has two rows
 
     def field(self, wanted: Field) -> Spelled:
-        return self.columns[wanted.name].spelled
+        return named(self.columns, wanted)
 
     @property
     def owner(self) -> Spelled:
@@ -111,6 +111,15 @@ def _names(text: str) -> set[str]:
 
 
 _NAME = re.compile(r"\b[a-z]\d+\b")
+
+
+def named(columns: Mapping[str, Column], wanted: Field) -> Spelled:
+    """A column as a term reads it. Values that differ as one type may be equal as another, as '1' and '01' are one
+    number, and rules count on it that they differ: a term that takes a column for something else is refused."""
+    spelled = columns[wanted.name].spelled
+    if spelled.type != wanted.type:
+        raise EngineError("unsupported")
+    return spelled
 
 
 def is_name(text: str) -> bool:

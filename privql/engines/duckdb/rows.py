@@ -79,6 +79,7 @@ def _project(below: Rows, columns: tuple[tuple[str, Scalar], ...], draft: Draft)
     added: dict[str, str] = {}
     for column, term in columns:
         if isinstance(term, Field):
+            below.field(term)
             found[column] = below.columns[term.name]
             continue
         spelled = emitter.spelled(term)
