@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
+from privql.domains import number_text
 from privql.functions.aggregate.within import RANKED
 from privql.kernel import gaussian
 from privql.kernel.features import Steps
@@ -29,6 +30,7 @@ from privql.plan.amounts import known
 from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
+_FIFTY_PERCENT = Fraction(1, 2)
 _MOST = 2**62  # rows that anybody has
 _OF_ROWS = {
     "avg": "an average",
@@ -82,6 +84,21 @@ def sigma_promised(
             return sigma_of(_of_rows(aggregate, contribution, grid, width, rows), confidence)
         case _:
             return sigma_within(math.floor(width / grid), confidence)
+
+
+def sureness(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:
+    """What AT says."""
+    if clause.confidence is None:
+        return default
+    percent = known(clause.confidence, params, "AT")
+    if not _FIFTY_PERCENT <= percent / 100 <= Fraction(999999, 10**6):
+        raise refuse(
+            "PQL0503",
+            f"{number_text(percent)}% is not a confidence",
+            clause.span,
+            help="write 50% to 99.9999%, such as AT 95%",
+        )
+    return percent / 100
 
 
 def _wished(

@@ -22,10 +22,8 @@ from privql.kernel.measure import Sensitivity, reach
 from privql.kernel.noises import Noise
 from privql.kernel.sums import Contribution, Powers
 from privql.plan.amounts import ZERO, Amount, amount, known
-from privql.plan.promises import epsilon_promised, sigma_promised
+from privql.plan.promises import epsilon_promised, sigma_promised, sureness
 from privql.syntax import ast
-
-_FIFTY_PERCENT = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def split(
                 clause.span,
                 help="spend on it instead, `SPEND EPSILON 0.5`",
             )
-        sure = _confidence(clause, params, confidence)
+        sure = sureness(clause, params, confidence)
         spent = [
             own if own is not None else Amount(_within(one, clause, params, sure))
             for one, own in zip(wanted, fixed, strict=True)
@@ -128,7 +126,7 @@ def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amo
     if clause is None:
         return None
     if clause.within is not None:
-        return Amount(_within(one, clause, params, _confidence(clause, params, confidence)))
+        return Amount(_within(one, clause, params, sureness(clause, params, confidence)))
     return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
 
 
@@ -195,7 +193,7 @@ def deviation(
     says = own if own is not None and (own.within is not None or own.epsilon is not None) else clause
     if says is None or says.within is None:
         return None
-    sure = _confidence(says, params, confidence)
+    sure = sureness(says, params, confidence)
     shape = (one.contribution, one.grid)
     return min(sigma_promised(each, *shape, says, params, sure) for each in (one.aggregate, *one.also))
 
@@ -203,7 +201,7 @@ def deviation(
 def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Callable[[Wanted], float]:
     """What each measurement costs under the clause's WITHIN. There is no bound for what is read off cells of powers
     beside that which they are for: such a measurement is too dear."""
-    sure = _confidence(clause, params, confidence)
+    sure = sureness(clause, params, confidence)
 
     def costs(one: Wanted) -> float:
         if isinstance(one.contribution, Powers) and one.also:
@@ -214,20 +212,6 @@ def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: 
         return float(_within(one, clause, params, sure))
 
     return costs
-
-
-def _confidence(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:
-    if clause.confidence is None:
-        return default
-    percent = known(clause.confidence, params, "AT")
-    if not _FIFTY_PERCENT <= percent / 100 <= Fraction(999999, 10**6):
-        raise refuse(
-            "PQL0503",
-            f"{number_text(percent)}% is not a confidence",
-            clause.span,
-            help="write 50% to 99.9999%, such as AT 95%",
-        )
-    return percent / 100
 
 
 def _within_cap(clause: ast.Privacy | None, spent: Sequence[Amount], params: Mapping[str, object]) -> None:

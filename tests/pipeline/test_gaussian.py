@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.gaussian import affordable, greatest_mu
 from privql.kernel.measure import Measured
 from privql.kernel.noises import variance
+from privql.kernel.sums import Balance
 from privql.plan.program import Plan
 from privql.session import Session, connect
 
@@ -150,6 +152,36 @@ def test_auto_is_never_worse_than_either(session: Session, columns: int) -> None
     assert (errors[2] < errors[1]) == (columns >= 20)
 
 
+@pytest.mark.parametrize("asked", ["AVG(room), COUNT(*)", "AVG(room), SUM(room), COUNT(*)", "SUM(room), COUNT(*)"])
+def test_what_is_shared_is_what_errs_least_with_this_noise(session: Session, asked: str) -> None:
+    """An aggregate with a clause of its own shares with none: SHARE 1 says nothing else."""
+
+    def weight(text: str) -> tuple[float, int]:
+        block = planned(session, f"SELECT {text} FROM nights SPEND EPSILON 1 DELTA 1e-6 USING GAUSSIAN").blocks[0]
+        error = 0.0
+        for at, one in enumerate(block.block.aggregates):
+            source = block.sources[at]
+            assert source is not None
+            made = block.measurements[source]
+            assert made.scale is not None
+            cells = isinstance(made.contribution, Balance)
+            low, high = (1, 30) if cells else (0, 1)
+            per = {"avg": 1 / 29**2, "count": 2 / 29**2 if cells else 1.0, "sum": 1 / 30**2}[one.function]
+            if one.function == "sum" and cells:
+                per *= (low**2 + high**2) / 29**2
+            error += float(made.scale) ** 2 * per
+        return error, len(block.measurements)
+
+    chosen, _ = weight(asked)
+    parts = asked.split(", ")
+    for apart in product((False, True), repeat=len(parts)):
+        other = ", ".join(f"{one[:-1]} SHARE 1)" if alone else one for one, alone in zip(parts, apart, strict=True))
+        assert chosen <= weight(other)[0] * 1.001
+    assert weight("AVG(room), COUNT(*)")[1] == 2  # with Laplace noise one is less
+    laplace = planned(session, "SELECT AVG(room), COUNT(*) FROM nights SPEND EPSILON 1")
+    assert len(laplace.measurements) == 1
+
+
 def test_without_a_word_noise_is_laplace(session: Session) -> None:
     plan = planned(session, f"{WARDS} SPEND EPSILON 1 DELTA 1e-6")
     assert [one.noise for one in plan.measurements] == ["laplace"] and plan.delta == 0
@@ -209,7 +241,7 @@ def test_noise_has_the_deviation_that_is_named(session: Session) -> None:
     text = f"SELECT age + 100 * LENGTH(sex) AS k, COUNT(*) AS n FROM people GROUP BY k KEYS ({keys})"
     answer = session.run(f"{text} SPEND EPSILON 0.01 DELTA 1e-6 USING GAUSSIAN")
     (made,) = answer.certificate["measurements"]
-    off = [float(n) for _, n in answer.rows]  # type: ignore[arg-type]
+    off = [float(n) for _, n in answer.rows]
     spread = math.sqrt(math.fsum(n * n for n in off) / len(off)) / float(Fraction(made["scale"]))
     assert 0.9 < spread < 1.1  # by chance once in 10^9 times
 
