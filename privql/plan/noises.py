@@ -22,7 +22,6 @@ from privql.check.relations import Block
 from privql.check.typed import Clause
 from privql.diagnostics import Span, refuse
 from privql.kernel import noises
-from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.gaussian import greatest_mu, least_epsilon, least_mu, root_above
 from privql.kernel.noises import Noise
 from privql.plan.amounts import Amount
@@ -87,7 +86,7 @@ def parts(spent: Sequence[Amount], delta: Fraction) -> list[tuple[Fraction, Frac
     if not all(one.known for one in spent):
         return [(delta / len(spent), None) for _ in spent]
     whole = sum((one.constant for one in spent), Fraction(0))
-    square = greatest_mu(max(whole, LEAST_EPSILON), delta) ** 2
+    square = greatest_mu(whole, delta) ** 2
     return [(delta * one.constant / whole, square * one.constant / whole) for one in spent]
 
 

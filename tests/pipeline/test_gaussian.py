@@ -209,6 +209,11 @@ def test_what_is_refused(session: Session, text: str, code: str, word: str) -> N
     assert found.code == code and word in str(found)
 
 
+def test_what_bounds_leave_of_the_least_epsilon_pays_for_no_more_than_that(session: Session) -> None:
+    plan = planned(session, "SELECT SUM(paid BOUNDS AUTO) FROM people USING GAUSSIAN SPEND EPSILON 1e-12 DELTA 1e-99")
+    assert 0 < bought(plan) < greatest_mu(Fraction(1, 10**12), Fraction(1, 10**99)) ** 2
+
+
 def test_a_parameter_may_come_later(session: Session) -> None:
     text = "SELECT COUNT(*) FROM people SPEND EPSILON $e DELTA 1e-6 USING GAUSSIAN"
     plan = planned(session, text)
