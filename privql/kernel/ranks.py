@@ -161,17 +161,21 @@ def by_rank(
 def halved(
     ranks: Sequence[tuple[int, Rank]], epsilon: Fraction, unit: Unit, rows: int, grouped: bool, steps: Steps
 ) -> Draw | None:
-    """Each way from the first draw to a last one costs ε, and a row goes one way: the two sides of a cut are groups."""
+    """Each way from the first draw to a last one costs ε, and a row goes one way: the two sides of a cut are groups.
+
+    Of two in the middle the one that is not at an end of the rows: the end is drawn better where it need not cut.
+    """
     if not ranks:
         return None
-    at, rank = ranks[len(ranks) // 2]
+    middle = min((len(ranks) // 2, (len(ranks) - 1) // 2), key=lambda i: abs(ranks[i][1].share - Fraction(1, 2)))
+    at, rank = ranks[middle]
     now = epsilon / len(ranks).bit_length()
     far = moved(unit, rows, grouped, rank)
     if far < 1:
         raise Unproved("a measurement needs noise")
     share = rank.share
-    below = [(i, Rank(one.share / share, one.offset)) for i, one in ranks[: len(ranks) // 2]]
-    above = [(i, Rank((one.share - share) / (1 - share), one.offset)) for i, one in ranks[len(ranks) // 2 + 1 :]]
+    below = [(i, Rank(one.share / share, one.offset)) for i, one in ranks[:middle]]
+    above = [(i, Rank((one.share - share) / (1 - share), one.offset)) for i, one in ranks[middle + 1 :]]
     sides = (halved(side, epsilon - now, unit, rows, True, steps) for side in (below, above))
     return Draw(at, rank, now, far, clipped(steps, now / (2 * far)), *sides)
 

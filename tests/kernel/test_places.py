@@ -295,6 +295,14 @@ def test_every_way_to_a_last_draw_costs_as_much() -> None:
     )
 
 
+@pytest.mark.parametrize("parts", [2, 3, 4, 5, 8, 9, 100])
+def test_a_least_or_greatest_value_cuts_nothing(parts: int) -> None:
+    """A cut among many rows at the last value is thinned by how many they are; what lies beyond them is not."""
+    every_part = [Fraction(at, parts) for at in range(parts + 1)]
+    for wanted in (every_part, every_part[1:], every_part[:-1]):
+        assert not any(draw.cuts for draw in made(wanted).draw.all() if wanted[draw.at] in (0, 1))
+
+
 @pytest.mark.parametrize("wanted", [(), HALVES[::-1], (*HALVES, HALVES[1])])
 def test_ranks_are_drawn_in_order(wanted: Sequence[Fraction]) -> None:
     with pytest.raises(Unproved, match="in the order of their shares"):
