@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from privql.check.columns import produced
 from privql.check.operations import not_yet
 from privql.check.relations import Around, CheckedQuery, Each, Gathered, Once, PrivateScan, Rel, Shared
 from privql.diagnostics import Span
@@ -19,6 +20,18 @@ from privql.kernel.scalars import Apply, Field, fields
 def nothing_private(rel: Rel, query: CheckedQuery, span: Span) -> None:
     if any(isinstance(one, PrivateScan | Around | Each | Gathered | Once) for one in records(rel, query)):
         raise not_yet("a query whose private rows stand among public ones", span, "join instead")
+
+
+def nothing_around(rel: Rel, query: CheckedQuery, span: Span) -> None:
+    """Nor does it read a column that it does not have: that of a private row around it."""
+    read, own = set[str](), set(dict(query.subqueries))
+    for one in records(rel, query):
+        if isinstance(one, Field | Apply):
+            read |= fields(one)
+        elif isinstance(one, Rel):
+            own |= produced(one).keys()
+    if not read <= own:
+        raise not_yet("a query of public rows that reads private ones around it", span, "join instead")
 
 
 def records(rel: Rel, query: CheckedQuery) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from privql.check.around import read_around
 from privql.check.columns import produced
 from privql.check.env import Env
-from privql.check.exposed import nothing_private
+from privql.check.exposed import nothing_around, nothing_private
 from privql.check.relations import (
     Around,
     Block,
@@ -177,5 +177,6 @@ class Related:
         self.types |= dict(typed)
         rows = Compute(rel, tuple(columns.items()))
         nothing_private(rows, self.query, self._span)
+        nothing_around(rows, self.query, self._span)
         self.publics.append((name, rows, typed))
         return Public(name, typed), tuple(on)
