@@ -5,34 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from privql.check.arguments import sort_key
+from privql.check.above import above, windowed
 from privql.check.around import beside_around, grouped_by, in_sight, reads
 from privql.check.beside import arranged, rows_per_unit
 from privql.check.calls import aggregates_in
 from privql.check.conditions import conjuncts
 from privql.check.correlated import by_form, by_number
 from privql.check.cut import cut, row_function
-from privql.check.expressions import condition, storable
+from privql.check.expressions import condition
 from privql.check.grouping import Collector
-from privql.check.items import Item, items_of, names
+from privql.check.items import items_of
 from privql.check.keys import every_key, finish_keys, grouping_sets, tell_the_unit, tied_key
-from privql.check.lists import expanded, nowhere_else
+from privql.check.lists import nowhere_else
 from privql.check.named import private
 from privql.check.one_sum import added_up
-from privql.check.operations import coerce, known_from, not_yet
-from privql.check.private_rows import no_unit, private_rows, undistinct, values_of
+from privql.check.operations import known_from, not_yet
+from privql.check.private_rows import no_unit, private_rows, values_of
 from privql.check.relations import (
-    Attribute,
     Columns,
-    Compute,
-    Distinct,
     Gathered,
     Grouped,
     Rel,
-    Sorted,
-    SortKey,
     Where,
-    Windowed,
 )
 from privql.check.rollup import rolled_up
 from privql.check.scope import Scope
@@ -42,7 +36,7 @@ from privql.check.tail import Tail, ordered
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Diagnostic, Span
 from privql.domains import Domain, finite, grid_of
-from privql.kernel.scalars import BOOL, TEXT, Apply, Const, Field, Scalar
+from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar
 from privql.names import fold
 from privql.syntax import ast
 
@@ -104,13 +98,13 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if collector.gathered and len(sets) > 1:
         raise not_yet("GROUPING SETS with the unit among the keys", node.span, "group by the unit alone")
     finish_keys(collector, sets)
-    above = replace(place, collector=collector, clause="SELECT")
+    over = replace(place, collector=collector, clause="SELECT")
     items = [
         replace(item, value=replace(item.value, domain=listed[item.value.term])) if item.value.term in listed else item
-        for item in items_of(node, above, collector)
+        for item in items_of(node, over, collector)
     ]
     aliases = {fold(item.name): item.value for item in reversed(items)}
-    later = replace(above, aliases=aliases)
+    later = replace(over, aliases=aliases)
     tests: dict[str, Scalar] = {}
     for clause, written in (("HAVING", node.having), ("QUALIFY", node.qualify)):
         if written is not None:
@@ -125,7 +119,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
     if tail.per_unit and not (secret and (collector.gathered or not grouped)):
         raise no_unit(node.span)
     if secret and not grouped:
-        rel = _windows(rel, tests, collector, row)
+        rel = windowed(rel, tests, collector, row)
         made, columns = private_rows(node, tail, rel, items, order, context, row)
         return (tie(made, [], tied, scope, node.span, context) if tied else made), columns
     if collector.gathered:
@@ -139,7 +133,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
             rel = grouped_by(row, rel, number, not (node.group or node.group_all), read, frame)
         if "HAVING" in tests:
             rel = Where(rel, row_function(Typed(tests["HAVING"], Domain(), node.span), context).term)
-        rel = _windows(rel, tests, collector, row)
+        rel = windowed(rel, tests, collector, row)
         made, columns = private_rows(node, tail, rel, items, order, context, row)
     else:
         if secret:
@@ -156,7 +150,7 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
                 sets,
                 tuple((id, at) for at, id in collector.groupings.items()),
             )
-        made, columns = _above(node, tail, rel, items, order, tests, collector, context)
+        made, columns = above(node, tail, rel, items, order, tests, collector, context)
     if tied:
         made = tie(made, around, [] if grouped else tied, scope, node.span, context)
     if around and len(items) == 1:
@@ -198,73 +192,3 @@ def _listed_values(condition: Scalar | None) -> dict[Scalar, Domain]:
                 members = [item.value for item in items if isinstance(item, Const)]
                 out[value] = finite(members, False, grid_of(value.type))
     return out
-
-
-def _above(
-    node: ast.Select,
-    tail: Tail,
-    rel: Rel,
-    items: list[Item],
-    order: list[tuple[ast.OrderItem, Scalar]],
-    tests: Mapping[str, Scalar],
-    collector: Collector,
-    context: Context,
-) -> tuple[Rel, Columns]:
-    """What SQL does to rows that anybody may know: HAVING, windows, QUALIFY, the select list and its order."""
-    if "HAVING" in tests:
-        rel = Where(rel, tests["HAVING"])
-    rel = expanded(_windows(rel, tests, collector), collector, context)
-    return _output(node, tail, rel, items, order, context)
-
-
-def _windows(rel: Rel, tests: Mapping[str, Scalar], collector: Collector, row: Field | None = None) -> Rel:
-    if collector.windows:
-        within = () if row is None else (row,)
-        rel = Windowed(
-            rel,
-            tuple((id, replace(call, partition=(*call.partition, *within))) for call, id in collector.windows.items()),
-        )
-    return Where(rel, tests["QUALIFY"]) if "QUALIFY" in tests else rel
-
-
-def _output(
-    node: ast.Select,
-    tail: Tail,
-    rel: Rel,
-    items: list[Item],
-    order: list[tuple[ast.OrderItem, Scalar]],
-    context: Context,
-) -> tuple[Rel, Columns]:
-    """The select list over the rows, DISTINCT, ORDER BY and LIMIT."""
-    columns: list[Attribute] = []
-    computed: list[tuple[str, Scalar]] = []
-    known: dict[Scalar, Field] = {}
-    for item, name in zip(items, names(items), strict=True):
-        value = storable(item.value)
-        if value.free or value.type.kind == "NULL":
-            value = coerce(value, TEXT)
-        label = context.label(value.term)
-        attribute = Attribute(context.fresh(), name, value.type, value.domain, label, span=item.span)
-        columns.append(context.add(attribute))
-        context.domains[attribute.id] = value.domain
-        computed.append((attribute.id, value.term))
-        for term in (value.term, item.value.term):
-            known.setdefault(term, Field(attribute.id, attribute.type))
-    keys: list[SortKey] = []
-    extra: list[tuple[str, Scalar]] = []
-    for written, term in order:
-        field = known.get(term)
-        if field is None:
-            if node.distinct:
-                raise undistinct(written)
-            field = Field(context.fresh(), term.type)
-            extra.append((field.name, term))
-        keys.append(sort_key(written, field))
-    rel = Compute(rel, (*computed, *extra))
-    if node.distinct:
-        rel = Distinct(rel)
-    if tail.written:
-        rel = Sorted(rel, tuple(keys), tail.limit, tail.offset)
-    if extra:
-        rel = Compute(rel, tuple((c.id, Field(c.id, c.type)) for c in columns))
-    return rel, tuple(columns)

@@ -148,7 +148,7 @@ def test_of_a_million_values_only_the_places_count(session: Session) -> None:
 def test_days_are_drawn_as_days(session: Session) -> None:
     answer = session.run(
         "SELECT MIN(born) AS a, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY born) AS b, MAX(born) AS c,"
-        " MIN(born) FILTER (WHERE born >= DATE '1965-01-01') - DATE '1965-01-01' AS d FROM people SPEND EPSILON 32"
+        " MIN(born) FILTER (WHERE born >= DATE '1965-01-01') - DATE '1965-01-01' AS d FROM people SPEND EPSILON 64"
     )
     ((first, middle, last, after),) = answer.to_pandas().itertuples(index=False)
     assert abs(first - pd.Timestamp(1960, 1, 1)).days < 60 and abs(last - pd.Timestamp(1970, 12, 13)).days < 60
