@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.functions.scalar import evaluate, evaluate_term, resolve
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from tests.engines.values import Columns, Row, column, connect, evaluated, load
@@ -48,6 +50,24 @@ def test_an_operation_means_what_its_python_says(op: str) -> None:
                     if got != wanted:
                         wrong.append((str([str(t) for t in types]), given, wanted, got))
     assert not wrong, (len(wrong), [str(w)[:400] for w in wrong[:: max(1, len(wrong) // 8)]])
+
+
+def test_an_operation_is_of_exactly_the_type_that_is_claimed() -> None:
+    """Rules count on it that values which differ are compared as what they are said to be."""
+
+    def physical(type: ValueType) -> str:
+        return {"INT": "BIGINT", "FLOAT": "DOUBLE", "BOOL": "BOOLEAN", "TEXT": "VARCHAR"}.get(type.kind, str(type))
+
+    terms = [_term(call) for call in CALLS]
+    places = {field: f"c{at}" for at, field in enumerate({a for t in terms for a in t.args if isinstance(a, Field)})}
+    emitter = ScalarEmitter(lambda field: Spelled(places[field], field.type, leaf=True))
+    columns = ", ".join(f"CAST(NULL AS {physical(field.type)}) AS {name}" for field, name in places.items())
+    with connect() as connection:
+        for at in range(0, len(terms), 100):
+            some = terms[at : at + 100]
+            listed = ", ".join(f"typeof({emitter.sql(term)})" for term in some)
+            found = connection.execute(f"SELECT {listed} FROM (SELECT {columns})").fetchone()
+            assert list(found or ()) == [physical(term.type) for term in some]
 
 
 WIDTHS = (
