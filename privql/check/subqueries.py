@@ -21,6 +21,7 @@ from privql.check.repairs import not_this_units
 from privql.check.scope import Scope
 from privql.check.typed import Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
+from privql.domains import Domain
 from privql.functions.scalar import evaluate_term
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, fields
 from privql.syntax import ast, unparse
@@ -73,7 +74,9 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None and operand is not None
         operand = _compared(operand, column, span)
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
+    otherwise: Scalar | None = None
     if tied.released or not beside_private(place.scope, context):
+        otherwise = tied.default
         rel, tied = _tied_again(rel, tied), Correlation(None)
     id = context.fresh()
     context.subqueries[id] = Subquery(
@@ -88,7 +91,11 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     )
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
     context.add(Attribute(id, kind, result, domain, label, span=span))
-    return Typed(Field(id, result), domain, span)
+    if otherwise is None:
+        return Typed(Field(id, result), domain, span)
+    found = context.add(Attribute(context.fresh(), "exists", BOOL, Domain(), label, span=span)).id
+    context.subqueries[found] = Subquery("exists", rel, None)
+    return Typed(Apply("case", (Field(found, BOOL), Field(id, result), otherwise), result), domain, span)
 
 
 def _outside(tied: Correlation, context: Context) -> Correlation:

@@ -53,14 +53,14 @@ def counted(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[tup
 
 def comparable(check: StatementCheck) -> bool:
     """Whether it has an answer without noise, and one that is SQL's: what is drawn - by its rank, or by how frequent it
-    is - has none, and a sum of too many rows to be counted in steps of its values is rounded to coarser ones."""
+    is - has none, and sums of floats, or of too many rows to be counted in steps of their values, are rounded."""
     assert check.plan is not None
     return not any(one.placed is not None or one.picked is not None or _coarse(one) for one in check.plan.measurements)
 
 
 def _coarse(one: Measurement) -> bool:
-    own = one.aggregate.domain.grid
-    return own is not None and one.grid > own
+    own, type = one.aggregate.domain.grid, one.aggregate.argument_type
+    return (own is not None and one.grid > own) or (type is not None and type.kind == "FLOAT")
 
 
 class Exactly:

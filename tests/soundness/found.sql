@@ -100,3 +100,5 @@
 0|SELECT COUNT(*) FROM patients p WHERE p.age IN (SELECT x.k FROM wards w, LATERAL (SELECT c.code AS k FROM codes c WHERE c.code = w.floor UNION ALL SELECT w.floor) x)
 0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT SUM(w.floor) FROM wards w WHERE w.floor <= p.age AND 1 <= (SELECT COUNT(*) FROM codes c WHERE c.code <= 1 AND 1 <= (SELECT COUNT(*) FROM codes d WHERE d.code < w.floor)))
 0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT SUM(w.floor) FROM wards w WHERE w.floor <= p.age AND EXISTS (SELECT 1 FROM codes c WHERE c.code <= 1 AND EXISTS (SELECT 1 FROM codes d WHERE d.code = w.floor)))
+0|SELECT COUNT(*) FROM patients p WHERE p.age <= (SELECT COUNT(*) FROM codes c WHERE c.code <> (SELECT COALESCE(SUM(v.minutes), 0) FROM visits v WHERE v.ward <> 'a' AND v.ward = c.label))
+1|SELECT w.ward, (SELECT COUNT(*) FROM visits v WHERE v.ward <> 'a' AND v.ward = w.ward) FROM wards w
