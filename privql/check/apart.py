@@ -47,8 +47,8 @@ def blocks(
     aggregates: Sequence[Aggregate],
     span: Span,
     context: Context,
-    sets: Sets = (),
-    groupings: Groupings = (),
+    sets: Sets,
+    groupings: Groupings,
 ) -> Rel:
     """The groups of all aggregates: those of plain ones, and beside them those of each that stands alone. Groups that
     nobody listed are found once."""

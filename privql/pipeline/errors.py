@@ -126,7 +126,7 @@ def _block_leaf(name: str, at: int, one: NoisyBlock, count: int) -> Leaf:
 
 
 def _finished(one: NoisyBlock, cells: Sequence[Sequence[int]]) -> Table:
-    return finish_block(one.block, one.recipes, cells, one.groups, *((one.levels,) if one.levels else ()))
+    return finish_block(one.block, one.recipes, cells, one.groups, one.levels)
 
 
 def _scales(one: NoisyBlock) -> Scales:
