@@ -100,7 +100,9 @@ CASES = [  # rows, change one, grouped, others
 
 def paid(one: Picked) -> Fraction:
     """e^ε, where e^-exponent is the base."""
-    return BASE ** -(one.cost.epsilon / one.exponent)
+    times = one.cost.epsilon / one.exponent
+    assert times.denominator == 1
+    return BASE**-times.numerator
 
 
 SLACK = 1 + Fraction(1, 2**40)  # of noise that is cut off

@@ -21,7 +21,8 @@ CREATE BUDGET b FOR UNIT u EPSILON 1e6 DELTA 0.1;"""
 def rows(count: int = 1000) -> pd.DataFrame:
     random = np.random.default_rng(3)
     x = random.integers(10, 91, count)
-    y = pd.array(np.where(random.random(count) < 0.2, None, x // 4 + random.integers(0, 20, count)), dtype="Int64")
+    missing = random.random(count) < 0.2
+    y = pd.Series(x // 4 + random.integers(0, 20, count), dtype="Int64").mask(missing)
     return pd.DataFrame({"id": range(count), "x": x, "y": y, "f": np.clip(random.normal(0, 1, count), -3, 3),
                          "d": [f"{value:.4f}" for value in random.uniform(0, 1e7, count)], "g": x % 2})  # fmt: skip
 
