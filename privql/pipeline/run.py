@@ -127,7 +127,6 @@ def _told(
     query: CheckedQuery, answered: Sequence[Answered], noisy: tuple[NoisyBlock, ...], desk: Desk, name: str
 ) -> Release:
     """The answer, with the errors of its numbers; and with those that it is asked to tell."""
-    known = numbers(noisy) <= MOST_CELLS
 
     def answer(query: CheckedQuery, given: Sequence[Table]) -> Release:
         ids = threaded_ids(query, [one.recipes for one in answered])
@@ -139,9 +138,10 @@ def _told(
             cost=Cost(),
             earlier=_earlier(query, desk),
         )
-        if not known or not (noisy or _named(query, desk)):
+        named = _named(query, desk)
+        if numbers(noisy) > MOST_CELLS or not (noisy or named):
             return made
-        return replace(made, made=Made(name, slim(query), noisy, _named(query, desk), tuple(given)))
+        return replace(made, made=Made(name, slim(query), noisy, named, tuple(given)))
 
     def look(query: CheckedQuery, asked: Sequence[Told], given: Sequence[Table]) -> Rows:
         return values(_with_errors(answer(query, given), desk), asked)
@@ -163,21 +163,26 @@ def _answer(
 
 def _inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
     """The named answers and the invented rows that a query reads."""
-    at = leaves(roots(query))
     released = {name: release.table for name, release in _releases(query, desk).items()}
-    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
-    return released, dummies
+    return released, _dummies(query, desk)
+
+
+def _dummies(query: CheckedQuery, desk: Desk) -> dict[str, Table]:
+    found = (leaf for leaf in leaves(roots(query)) if isinstance(leaf, PublicScan) and leaf.dummy)
+    return {leaf.table: desk.places.dummy(leaf.table) for leaf in found}
 
 
 def _releases(query: CheckedQuery, desk: Desk) -> dict[str, Release]:
-    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
-    return {name: Release.from_bytes(desk.released(name).answer) for name in sorted(names)}
+    return {name: Release.from_bytes(desk.released(name).answer) for name in _names(query)}
 
 
 def _named(query: CheckedQuery, desk: Desk) -> dict[str, str]:
     """Which answers stand behind the names that a query reads."""
-    names = {leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)}
-    return {name: desk.release_id(name) for name in sorted(names)}
+    return {name: desk.release_id(name) for name in _names(query)}
+
+
+def _names(query: CheckedQuery) -> list[str]:
+    return sorted({leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)})
 
 
 def _with_errors(release: Release, desk: Desk) -> Release:
@@ -190,8 +195,7 @@ def _with_errors(release: Release, desk: Desk) -> Release:
         if stored.release_id != id:
             return release
         releases[name] = _with_errors(Release.from_bytes(stored.answer), desk)
-    at = leaves(roots(release.made.query))
-    dummies = {leaf.table: desk.places.dummy(leaf.table) for leaf in at if isinstance(leaf, PublicScan) and leaf.dummy}
+    dummies = _dummies(release.made.query, desk)
     return replace(release, spreads=Errors(release.made, release.rows, desk.places.post(), releases, dummies))
 
 
