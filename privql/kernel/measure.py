@@ -34,7 +34,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.noises import Noise
-from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Field
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers, Sums
@@ -173,6 +173,8 @@ def gaussian(
 
 def together(of: tuple[Measured, ...], cost: Cost) -> Together:
     """Gaussian releases of one unit beside each other, for (ε, δ) together: their cells, too, are one vector's."""
+    for one in of:
+        proved(one, Measured)
     squares = [one.mu_squared for one in of]
     known = [square for square in squares if square is not None]
     if not of or len(known) < len(of) or any(one.unit != of[0].unit for one in of):
@@ -195,6 +197,7 @@ def _parts(
     scales: tuple[Fraction, ...],
     noise: Noise,
 ) -> tuple[Part, ...]:
+    proved(input, Stable)
     if len(contributions) != len(scales) or not contributions:
         raise Unproved("one scale for each contribution")
     for key in keys:

@@ -15,6 +15,12 @@ class Unproved(Exception):
     """A term for which there is no rule. Never the fault of the data: it says that a plan is wrong."""
 
 
+def proved(given: object, claim: type[Proved]) -> None:
+    """What a rule is given is what another rule made, and nothing that only looks like it."""
+    if type(given) is not claim:
+        raise Unproved(f"this is no {claim.__name__} that a rule has made")
+
+
 @dataclass(frozen=True, slots=True)
 class Proved:
     by: InitVar[object] = field(kw_only=True)

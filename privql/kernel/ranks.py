@@ -29,7 +29,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Total
 from privql.kernel.measure import grouping
-from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Scalar
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key, Listed
@@ -140,6 +140,7 @@ def by_rank(
     epsilon: Fraction,
 ) -> Placed:
     """One step for each rank, in their order, of each group for ε."""
+    proved(input, Stable)
     if input.rows is None:
         raise Unproved("nothing bounds how many rows a unit owns")
     for key in keys:

@@ -31,7 +31,7 @@ from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import exp_minus
-from privql.kernel.proved import RULE, Proved, Unproved
+from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Scalar
 from privql.kernel.search import least
 from privql.kernel.stable import Stable
@@ -165,6 +165,7 @@ def truncated_geometric(
     One unit more or fewer moves the numbers of as many groups by one each, one unit changed those of twice as many; so
     each has that part of ε and of δ.
     """
+    proved(input, Stable)
     if not keys:
         raise Unproved("a selection is among groups by something")
     gathered = rules.compute(input, keys) if input.owned and input.rows == 1 else rules.gather(input, keys, ())

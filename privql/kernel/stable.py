@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from privql.kernel.proved import Proved, Unproved
+from privql.kernel.proved import Proved, Unproved, proved
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Relation, Unit
 
@@ -43,6 +43,7 @@ class Stable(Proved):
 
 
 def owned(input: Stable) -> None:
+    proved(input, Stable)
     if not input.owned:
         raise Unproved("these rows are nobody's any more, and can only be filtered, computed with and summed")
 

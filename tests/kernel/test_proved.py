@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import privql
 from privql.kernel import bounds, measure, picks, ranks, rules, selection
+from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally
 from privql.kernel.proved import Proved, Unproved
 from privql.kernel.scalars import INT, Field
@@ -42,6 +45,25 @@ def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
         replace(made)
     with pytest.raises(Unproved):
         replace(made, by=None)
+
+
+def test_what_only_looks_like_a_proof_is_given_to_no_rule() -> None:
+    """A relation of any number of rows, that says it has one; noise that says it costs nothing."""
+    claims = {name: getattr(ROWS, name) for name in type(ROWS).__match_args__}
+    rows: Any = SimpleNamespace(**{**claims, "term": scans(Unit("person"))["visits"]}, determined=ROWS.determined)
+    noise: Any = SimpleNamespace(mu_squared=Fraction(0), unit=ROWS.unit)
+    rules_given: tuple[Callable[[], Proved], ...] = (
+        lambda: measure.laplace(rows, (), (Tally(),), (Fraction(1),)),
+        lambda: measure.gaussian(rows, (), (Tally(),), (Fraction(9),), Cost(Fraction(1), Fraction(1, 9))),
+        lambda: measure.together((noise,), Cost(Fraction(1), Fraction(1, 9))),
+        lambda: selection.truncated_geometric(rows, (("v", V),), None, Fraction(1), Fraction(1, 1000)),
+        lambda: bounds.noisy_minimum(rows, V, None, 2, 0, Fraction(1)),
+        lambda: ranks.by_rank(rows, (), Steps(V, Fraction(1), 0, 9), None, (ranks.Rank(Fraction(1, 2)),), Fraction(1)),
+        lambda: picks.most_frequent(rows, (), Key(V, (0, 1)), None, 1, "FLIP", Fraction(1)),
+    )
+    for given in rules_given:
+        with pytest.raises(Unproved, match="that a rule has made"):
+            given()
 
 
 def test_only_rules_have_what_a_rule_shows() -> None:
