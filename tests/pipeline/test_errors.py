@@ -281,7 +281,7 @@ def test_what_cannot_be_told_is_refused_before_anything_is_spent(session: Sessio
     assert [one.code for one in refused.value.diagnostics] == [code]
 
 
-@pytest.mark.parametrize("noise", ("LAPLACE", "GAUSSIAN"))
+@pytest.mark.parametrize("noise", ["LAPLACE", "GAUSSIAN"])
 def test_of_an_answer_of_too_many_cells_its_own_law_is_drawn_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, noise: str
 ) -> None:
