@@ -178,12 +178,13 @@ def halved(
     below = [(i, Rank(one.share / share, one.offset)) for i, one in ranks[:middle]]
     above = [(i, Rank((one.share - share) / (1 - share), one.offset)) for i, one in ranks[middle + 1 :]]
     sides = (halved(side, epsilon - now, unit, rows, True, steps) for side in (below, above))
-    return Draw(at, rank, now, far, clipped(steps, now / (2 * far)), *sides)
+    return Draw(at, rank, now, far, clipped(steps, now / (2 * far), share.denominator), *sides)
 
 
-def clipped(steps: Steps, exponent: Fraction) -> int:
-    """The greatest loss that is told apart: exp(-exponent·clip) is e^-45 of 1 / the number of steps, or less."""
-    return math.ceil((Fraction(7, 10) * (steps.high + 1 - steps.low).bit_length() + _REST) / exponent)
+def clipped(steps: Steps, exponent: Fraction, place: int) -> int:
+    """The greatest loss that is told apart: exp(-exponent·clip) is e^-45 of 1 / the number of steps, or less. `place`:
+    the loss of a whole place, half of which every cut may have."""
+    return place // 2 + math.ceil((Fraction(7, 10) * (steps.high + 1 - steps.low).bit_length() + _REST) / exponent)
 
 
 def _farthest(draw: Draw, off: Fraction) -> Fraction:

@@ -51,6 +51,16 @@ def test_the_rows_are_in_the_order_of_the_shares(session: Session) -> None:
         assert found == sorted(found)
 
 
+def test_a_cut_between_two_rows_is_found_however_large_epsilon_is() -> None:
+    """Half of an odd number of rows is no place: no cut is without a loss, and they are told apart all the same."""
+    people = DATA["people"].iloc[:101]
+    with connect(policy=POLICY, frames={**DATA, "people": people}, analyst="ada") as session:
+        for epsilon in (100, 1000, 3000):
+            query = f"SELECT QUANTILE(weight, [0.1, 0.5, 0.9]) AS q FROM people SPEND EPSILON {epsilon}"
+            places = [(people["weight"] <= q).sum() for (q,) in session.run(query).rows]
+            assert all(abs(at - wanted) <= 2 for at, wanted in zip(places, (10, 50, 91), strict=True)), places
+
+
 def test_quantiles_of_parts_begin_and_end_near_the_ends(session: Session) -> None:
     found = [x for (x,) in session.run("SELECT APPROX_QUANTILES(age, 4) AS x FROM people SPEND EPSILON 4").rows]
     assert all(type(x) is int for x in found)
