@@ -32,7 +32,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     name = "avg" if name == "mean" else name
     text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
-        help = "COUNT, SUM, AVG, variances, correlations and quantiles can be measured"
+        help = "COUNT, SUM, AVG, variances, correlations, quantiles, MODE and HISTOGRAM can be measured"
         raise one_decides(node) or not_yet(f"`{name.upper()}` of private rows", node.span, help)
     if node.order or node.within_group:
         raise unordered(node)

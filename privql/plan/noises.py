@@ -62,7 +62,7 @@ def without_delta(span: Span) -> Exception:
         "PQL0408",
         "USING GAUSSIAN needs a δ",
         span,
-        why="no finite amount of Gaussian noise is worth an ε alone, and the budget states no default δ",
+        why="no finite amount of Gaussian noise is worth an ε alone, and neither query nor budget states a δ above 0",
         help="spend one, `SPEND EPSILON 0.5 DELTA 1e-7`, or leave USING out: Laplace noise needs none",
     )
 

@@ -31,7 +31,7 @@ from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
 _FIFTY_PERCENT = Fraction(1, 2)
-_MOST = 2**62  # rows that anybody has
+_MOST = 10**15  # more rows than anybody has
 _OF_ROWS = {
     "avg": "an average",
     "var_pop": "a variance",
@@ -161,7 +161,7 @@ def _rows(given: Fraction, aggregate: Aggregate, span: Span) -> int:
     if given.denominator != 1 or not fewest <= given <= _MOST:
         raise refuse(
             "PQL0503",
-            f"GIVEN COUNT >= n needs a whole number of rows, {fewest} or more",
+            f"GIVEN COUNT >= n needs a whole number of rows, from {fewest} to {_MOST}",
             span,
             help="write `GIVEN COUNT >= 1000`",
         )

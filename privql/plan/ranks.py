@@ -28,12 +28,11 @@ def ranked(aggregate: Aggregate) -> bool:
 def placed(aggregates: Sequence[Aggregate], lowered: Lowered, epsilon: Fraction) -> Placed:
     """Where ε is so small that more values than a query should hold would be told apart, fewer are: in wider steps.
 
-    A least or greatest value stands as far from the end as it is drawn off its place.
+    A least or greatest value stands as far from the end as it is drawn off its place: beyond the end all are alike.
     """
     (within,) = lowered.contributions
     assert isinstance(within, Balance) and lowered.stable.rows is not None
-    functions = {_share(one): one.function for one in aggregates}
-    shares = sorted(functions)
+    shares = sorted({_share(one) for one in aggregates})
 
     def made(steps: Steps, offsets: Sequence[int]) -> Placed:
         wanted = tuple(map(Rank, shares, offsets))
@@ -45,7 +44,7 @@ def placed(aggregates: Sequence[Aggregate], lowered: Lowered, epsilon: Fraction)
         steps = coarsened(steps, _MOST)
         first = made(steps, plain)
     offsets = [
-        {"min": 1, "max": -1}.get(functions[shares[draw.at]], 0) * math.ceil(reach(steps, draw.exponent))
+        ((shares[draw.at] == 0) - (shares[draw.at] == 1)) * math.ceil(reach(steps, draw.exponent))
         for draw in first.draw.all()
     ]
     return made(steps, offsets) if any(offsets) else first

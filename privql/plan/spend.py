@@ -109,7 +109,9 @@ def split(
             spent = _shared(total - each.times(Fraction(shares.looking)), wanted, fixed, params, clause)
     _within_cap(clause, [*spent, *[each] * shares.looking], params)
     for one, epsilon in zip(wanted, spent, strict=True):
-        _sensible(epsilon, clause.span if clause is not None else one.aggregate.span)
+        own = one.aggregate.privacy
+        wished = any(said is not None and said.within is not None for said in (clause, own))
+        _sensible(epsilon, clause.span if clause is not None else one.aggregate.span, wished)
     return spent, each
 
 
@@ -228,10 +230,23 @@ def _within_cap(clause: ast.Privacy | None, spent: Sequence[Amount], params: Map
         )
 
 
-def _sensible(epsilon: Amount, span: Span) -> None:
+def _sensible(epsilon: Amount, span: Span, wished: bool = False) -> None:
+    """`wished`: it is what an accuracy costs."""
     if not epsilon.known:
         return
     try:
         check_epsilon(epsilon.constant)
     except ValueError as problem:
-        raise refuse("PQL0503", str(problem), span, help="write a number such as 0.5, or a ratio such as 1/3") from None
+        help = "write a number such as 0.5, or a ratio such as 1/3"
+        if not wished:
+            raise refuse("PQL0503", str(problem), span, help=help) from None
+        hard = epsilon.constant > 1
+        raise refuse(
+            "PQL0503",
+            "no ε that protects anybody buys this accuracy" if hard else "this accuracy asks for next to no ε",
+            span,
+            why=str(problem),
+            help="accept a larger error, or spend what you will: `SPEND EPSILON 0.5`"
+            if hard
+            else "ask for a smaller error, or spend what you will: `SPEND EPSILON 0.01`",
+        ) from None

@@ -137,7 +137,8 @@ def _statements(reader: Reader) -> Iterator[str]:
 def _command(line: str) -> str:
     """A line that is no SQL: `\\q`, or the word that people try first."""
     word = line.strip().rstrip(";").strip()
-    return {"quit": "\\q", "exit": "\\q", "help": "\\?"}.get(word.lower(), word if word.startswith("\\") else "")
+    tried = word.lower().removeprefix(".")
+    return {"quit": "\\q", "exit": "\\q", "help": "\\?"}.get(tried, word if word.startswith("\\") else "")
 
 
 def split(text: str) -> tuple[list[str], str]:

@@ -101,3 +101,15 @@ def test_answers_are_as_near_as_promised(aggregate: str, true: float, error: flo
             (answer,) = session.run(f"{asked} WITHIN {error} AT 80% GIVEN COUNT >= {rows}").rows[0]
             far += answer is None or abs(answer - true) > error
     assert far <= 0.2 * runs + 3 * (0.16 * runs) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "help"),
+    [
+        ("AVG(cost) FROM patients WITHIN 0.001 GIVEN COUNT >= 2", "no ε that protects anybody", "a larger error"),
+        ("COUNT(*) FROM patients WITHIN 100000000000000", "next to no ε", "a smaller error"),
+    ],
+)
+def test_a_wish_beyond_any_price_says_which_way_to_go(session: Session, text: str, said: str, help: str) -> None:
+    (problem,) = session.check(f"SELECT {text}").diagnostics
+    assert problem.code == "PQL0503" and said in problem.message and help in problem.help
