@@ -25,6 +25,7 @@ _WAYS: dict[str, Way] = {
     "PERMUTE_AND_FLIP": "FLIP",
     "NOISY_MAX": "NOISY_MAX",
     "EXPONENTIAL": "EXPONENTIAL",
+    "GUMBEL": "GUMBEL",
     "HISTOGRAM": "HISTOGRAM",
 }
 

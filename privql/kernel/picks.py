@@ -1,11 +1,12 @@
 """The most frequent of listed values, one or several: chosen by noisy counts that are not shown.
 
 The term counts the rows of each group and candidate; of a group's counts c(v) `picks` candidates come out, each once.
-With s the exponent, that is done in one of four ways. The first three choose one, put it aside, and choose again:
+With s the exponent, that is done in one of five ways. All but the last choose one, put it aside, and choose again:
 
     FLIP         every candidate's coin falls heads with probability exp(-s·(max c - c(v))); one of the heads, uniformly
     NOISY_MAX    the greatest c(v) + discrete Laplace noise of scale 1/s, the first of equals
     EXPONENTIAL  v with a probability proportional to exp(s·c(v))
+    GUMBEL       as EXPONENTIAL, with an s that ε and a δ pay for: the order of c(v) + Gumbel noise of scale 1/s
     HISTOGRAM    c(v) + discrete Laplace noise of scale 1/s, once; the greatest of them, the first of equals
 
 A row is in one group and counts for one candidate. Of one unit more, all counts rise: that is why a choice costs no
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import isqrt, prod
 from typing import Literal
 
 from privql.kernel.cost import Cost
@@ -28,8 +29,10 @@ from privql.kernel.stable import Stable, owned
 from privql.kernel.sums import Key, Listed, Sums
 from privql.kernel.terms import Unit
 from privql.kernel.wellformed import reads
+from privql.kernel.zcdp import greatest_rho
 
-Way = Literal["FLIP", "NOISY_MAX", "EXPONENTIAL", "HISTOGRAM"]
+Way = Literal["FLIP", "NOISY_MAX", "EXPONENTIAL", "GUMBEL", "HISTOGRAM"]
+_PLACES = 10**12  # of the square of an exponent
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,22 @@ class Picked(Proved):
 
     @property
     def exponent(self) -> Fraction:
-        return self.cost.epsilon / (self.moved * rounds(self.way, self.picks))
+        if self.way != "GUMBEL":
+            return self.cost.epsilon / (self.moved * rounds(self.way, self.picks))
+        return _root_below(8 * greatest_rho(self.cost.epsilon, self.cost.delta) / self.picks) / self.moved
+
+    @property
+    def rho(self) -> Fraction:
+        """What GUMBEL costs of zero-concentrated privacy: each choice is of bounded range."""
+        return self.picks * (self.exponent * self.moved) ** 2 / 8
+
+
+def _root_below(square: Fraction) -> Fraction:
+    """Six digits of the root, or more, rounded down."""
+    scale = _PLACES
+    while square * scale < _PLACES:
+        scale *= 100
+    return Fraction(isqrt(int(square * scale)), isqrt(scale))
 
 
 def rounds(way: Way, picks: int) -> int:
@@ -95,8 +113,9 @@ def most_frequent(
     picks: int,
     way: Way,
     epsilon: Fraction,
+    delta: Fraction = Fraction(0),
 ) -> Picked:
-    """`picks` of the candidates for each group, for ε."""
+    """`picks` of the candidates for each group, for ε; of GUMBEL, for ε and δ."""
     owned(input)
     if input.rows is None or input.rows < 1:
         raise Unproved("nothing bounds how many rows a unit owns")
@@ -105,6 +124,8 @@ def most_frequent(
     reads(where, input.columns)
     if None in candidates.members or not 1 <= picks <= len(candidates.members) or epsilon <= 0:
         raise Unproved("so many are chosen as there are candidates at most, none of them NULL, for some ε")
+    if (way == "GUMBEL") is not (0 < delta < 1) or (way != "GUMBEL" and delta):
+        raise Unproved("Gumbel noise needs a δ below 1, and nothing else takes any")
     term = Sums(input.term, (*keys, candidates), (Tally(where),))
     far = moved(input, keys, candidates, way)
-    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon), by=RULE)
+    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon, delta), by=RULE)

@@ -1,4 +1,4 @@
-"""Which candidates come out, by their counts: the four ways of `kernel/picks.py`."""
+"""Which candidates come out, by their counts: the five ways of `kernel/picks.py`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _one(counts: Sequence[int], way: Way, exponent: Fraction, source: WordSource
             return permute_and_flip(counts, exponent, source=source)
         case "NOISY_MAX":
             return greatest(noisy(counts, exponent, source), 1)[0]
-        case "EXPONENTIAL":
+        case "EXPONENTIAL" | "GUMBEL":  # the order of noisy scores has the law of choosing one by one
             best = max(counts)
             return exponential([(1, best - count) for count in counts], exponent, source=source)
         case "HISTOGRAM":

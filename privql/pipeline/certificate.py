@@ -119,7 +119,7 @@ def _picked(one: Measurement, source: Source | None) -> dict[str, Any]:
         "scale": str(1 / made.exponent) if made is not None else None,
         "grid": "1",
         "epsilon": str(one.epsilon),
-        "delta": "0",
+        "delta": str(one.delta),
     }
 
 

@@ -81,7 +81,7 @@ def _picked(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         behind = short(choice, one.picked.exponent, _SURE)
         error = f"at most {rough(behind)} rows behind any that is not chosen at 95%"
     how = WAYS[choice.way] + (f", {times} times" if times > 1 else "")
-    yield folded(f"ε = {one.epsilon.text}{share(one.epsilon, total)}: {how}, {error}", 4)
+    yield folded(f"{_price(one, total)}: {how}, {error}", 4)
 
 
 def _summed(one: Measurement, total: Amount, check: StatementCheck, told: set[str]) -> Iterator[list[str]]:
@@ -129,8 +129,12 @@ def searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[s
 
 
 def _priced(one: Measurement, total: Amount) -> str:
+    return f"{_price(one, total)}: {_NOISES[one.noise]}"
+
+
+def _price(one: Measurement, total: Amount) -> str:
     delta = f", δ = {_amount(one.delta)}" if one.delta else ""
-    return f"ε = {one.epsilon.text}{share(one.epsilon, total)}{delta}: {_NOISES[one.noise]}"
+    return f"ε = {one.epsilon.text}{share(one.epsilon, total)}{delta}"
 
 
 def _amount(amount: Fraction) -> str:

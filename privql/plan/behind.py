@@ -44,7 +44,7 @@ def _miss(choice: Choice, exponent: float, rows: int) -> float:
     match choice.way:
         case "FLIP":  # its coin falls heads, and the best one's always does
             return choice.count * others * far / 2
-        case "EXPONENTIAL":
+        case "EXPONENTIAL" | "GUMBEL":
             return choice.count * others * far
         case _:  # two noises differ by so much
             apart = far / (1 + q) ** 2 * (rows * (1 - q) + (1 + q + 2 * q**2) / (1 + q))

@@ -19,7 +19,7 @@ from privql.plan.levels import Marginal, finest
 from privql.plan.lower import Lowered, lower
 from privql.plan.measurements import Measurement, by_its_rank, proved
 from privql.plan.noises import Asked, parts, promised
-from privql.plan.picks import choosing, measured_of
+from privql.plan.picks import choosing, measured_of, takes_delta
 from privql.plan.program import BlockPlan
 from privql.plan.reach import wanted
 from privql.plan.selection import Selection, counts_units
@@ -76,6 +76,8 @@ class Draft:
             shape = (one.contribution, one.sensitivity, one.grid)
             block, rows = self.block, self.lowered.rows
             made = Measurement(one.aggregate, block.index, block.unit, rows, *shape, epsilon, at in open_, one.also)
+            if takes_delta(block):
+                made = replace(made, delta=self.delta)
             return by_its_rank(made, self.lowered)
 
         paid = zip(self.wanted, self.spent, strict=True)

@@ -51,7 +51,7 @@ class Measurement:
     picked: Picked | None = None  # of values that are chosen by how frequent they are
     split: bool = False  # among several marginals: its error is that of what is made of them
     noise: Noise = "laplace"
-    delta: Fraction = Fraction(0)  # its part of what Gaussian noise takes
+    delta: Fraction = Fraction(0)  # its part of what Gaussian or Gumbel noise takes
     mu_squared: Fraction | None = None  # and of what that buys, together with ε
 
     @property
@@ -91,7 +91,7 @@ class Measurement:
 def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
     """Where it is one of a value that is drawn, which and in what steps."""
     if one.aggregate.choice is not None and one.epsilon.known:
-        return replace(one, picked=chosen(one.aggregate, lowered, one.epsilon.constant))
+        return replace(one, picked=chosen(one.aggregate, lowered, one.epsilon.constant, one.delta))
     if not ranked(one.aggregate) or not one.epsilon.known:
         return one
     drawn = placed((one.aggregate, *one.also), lowered, one.epsilon.constant)

@@ -23,6 +23,7 @@ WAYS: Mapping[Way, str] = {
     "FLIP": "permute and flip",
     "NOISY_MAX": "noisy max",
     "EXPONENTIAL": "exponential mechanism",
+    "GUMBEL": "Gumbel noise",
     "HISTOGRAM": "noisy histogram",
 }
 
@@ -68,10 +69,25 @@ def best(lowered: Lowered, candidates: Key, count: int) -> Way:
     return "FLIP" if count * far <= whole else "HISTOGRAM"
 
 
-def chosen(aggregate: Aggregate, lowered: Lowered, epsilon: Fraction) -> Picked:
+def takes_delta(block: Block) -> bool:
+    return any(one.choice is not None and one.choice.way == "GUMBEL" for one in block.aggregates)
+
+
+def choice_without_delta(block: Block) -> Exception:
+    one = block.aggregates[0]
+    return refuse(
+        "PQL0408",
+        "USING GUMBEL needs a δ",
+        one.privacy.span if one.privacy is not None else one.span,
+        why="several values are cheaper for a small chance to fail, and neither query nor budget states a δ above 0",
+        help="spend one, `SPEND EPSILON 0.5 DELTA 1e-7`, or leave USING out: other ways need none",
+    )
+
+
+def chosen(aggregate: Aggregate, lowered: Lowered, epsilon: Fraction, delta: Fraction) -> Picked:
     choice, value = aggregate.choice, aggregate.argument
     assert choice is not None and choice.way is not None and value is not None
     candidates = Key(value, choice.candidates)
     return picks.most_frequent(
-        lowered.stable, lowered.keys, candidates, aggregate.where, choice.count, choice.way, epsilon
+        lowered.stable, lowered.keys, candidates, aggregate.where, choice.count, choice.way, epsilon, delta
     )

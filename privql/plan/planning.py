@@ -14,6 +14,7 @@ from privql.plan.bounding import Limits
 from privql.plan.drafts import Draft, drafted
 from privql.plan.levels import marginals
 from privql.plan.noises import Asked, asked_for, better, cheaper, in_part, sums, without_delta
+from privql.plan.picks import choice_without_delta, takes_delta
 from privql.plan.program import Plan
 from privql.plan.selection import Clauses, looks, most_of, selection_of, stated_deltas
 from privql.plan.sharing import shared
@@ -40,6 +41,8 @@ def plan(query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env) -> P
     for draft in drafts:
         if asked.get(draft.block.index) == "gaussian" and not draft.delta:
             raise without_delta(wished[draft.block.index][1])
+        if takes_delta(draft.block) and not draft.delta:
+            raise choice_without_delta(draft.block)
     return Plan(tuple(draft.planned() for draft in drafts))
 
 
@@ -47,12 +50,13 @@ def _drafts(
     query: CheckedQuery, clauses: Clauses, manners: Clauses, env: Env, asked: Mapping[int, Asked]
 ) -> list[Draft]:
     limits = _limits((*clauses, *manners), env)
-    noisy = [index for index, one in asked.items() if one != "laplace"]
+    choices = {block.index for block in query.blocks if takes_delta(block)}
+    noisy = {index for index, one in asked.items() if one != "laplace"} | choices
     deltas = stated_deltas((*manners, *clauses), query, noisy, env)
     drafts = [drafted(block, limits.get(block.index, Limits()), env, query) for block in query.blocks]
     for draft in drafts:
         draft.asked = asked.get(draft.block.index, "laplace")
-        if draft.asked != "laplace":
+        if draft.block.index in noisy:
             draft.delta = deltas.get(draft.block.index, Fraction(0))
     for clause, indices in clauses:
         for covered in _payers(clause, [drafts[index] for index in indices]):

@@ -118,7 +118,8 @@ class BlockPlan:
             return None
         keys = self.lowered.over(found).keys
         if isinstance(self.measured, Picked):
-            return chosen(self.measurements[0].aggregate, self.lowered.over(found), self.measured.cost.epsilon)
+            cost = self.measured.cost
+            return chosen(self.measurements[0].aggregate, self.lowered.over(found), cost.epsilon, cost.delta)
         if isinstance(self.measured, Placed):
             term, epsilon = self.measured.term, self.measured.cost.epsilon
             return ranks.by_rank(self.lowered.stable, keys, term.steps, term.where, term.ranks, epsilon)

@@ -53,6 +53,8 @@ def epsilon_promised(
     """Of Laplace noise, or of a choice, the least ε that is enough."""
     width, rows = _wished(aggregate, contribution, clause, params)
     if aggregate.choice is not None:
+        if aggregate.choice.way == "GUMBEL":
+            raise _cannot(aggregate, "what keeps it by Gumbel noise depends on δ, too", "leave out USING GUMBEL")
         return sensitivity.l1 * exponent_within(aggregate.choice, math.floor(width), confidence)
     match contribution:
         case Balance(steps=steps) if aggregate.function in ("count", "sum"):

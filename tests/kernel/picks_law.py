@@ -1,4 +1,4 @@
-"""The laws of the four ways to choose among counts, outcome by outcome, with q = exp(-s) a rational number.
+"""The laws of the five ways to choose among counts, outcome by outcome, with q = exp(-s) a rational number.
 
 Permute-and-flip as its textbook has it: in each order, until a coin falls heads. Noise is cut off where 2^-80 is left.
 """
@@ -52,7 +52,7 @@ def _one(counts: tuple[int, ...], way: Way, q: Fraction) -> tuple[Fraction, ...]
                     out[at] += tails * heads
                     tails *= 1 - heads
             return tuple(out)
-        case "EXPONENTIAL":
+        case "EXPONENTIAL" | "GUMBEL":
             weights = [q ** (best - count) for count in counts]
             return tuple(weight / sum(weights) for weight in weights)
         case "NOISY_MAX":

@@ -41,7 +41,9 @@ class Pair:
 
     @property
     def delta(self) -> str:
-        return " DELTA 0.01" if " t," in f" {self.query}" or "GAUSSIAN" in self.clauses else ""
+        return (
+            " DELTA 0.01" if " t," in f" {self.query}" or "GAUSSIAN" in self.clauses or "GUMBEL" in self.query else ""
+        )
 
 
 def row(**values: Value) -> Row:
@@ -85,6 +87,7 @@ PAIRS = [
     more("several quantiles", "people", "QUANTILE(c, [0.25, 0.5, 0.75])", "", units(_LOW, _LOW), (_HIGH,), 0.1),
     more("most frequent", "people", "MODE(b)", "", units(row()), (row(b=1),), 0.6),
     more("two most frequent", "people", "TOP(b, 2)", "", units(row(), row()), (row(b=1),), 0.3),
+    more("two by Gumbel noise", "people", "TOP(b, 2 USING GUMBEL)", "", units(row(), row()), (row(b=1),), 0.1),
     more("bins", "people", "HISTOGRAM(b, 3)", "", _FEW, (row(b=5),)),
     more("levels", "people", "s, k, SUM(b)", "GROUP BY CUBE(s, k)", _FEW, (row(b=5),), 0.3),
     more("gaussian", "people", "s, COUNT(*)", f"{_BY_S} {_GAUSSIAN}", _FEW, _ONE, 0.4),

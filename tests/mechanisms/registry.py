@@ -251,3 +251,4 @@ def _all() -> Iterator[Mechanism]:
     yield _picked([4, 2, 3], 1, "NOISY_MAX", Fraction(1))
     yield _picked([3, 4], 2, "FLIP", Fraction(1, 2))
     yield _picked([4, 2, 3], 2, "EXPONENTIAL", Fraction(1, 2))
+    yield _picked([4, 2, 3], 2, "GUMBEL", Fraction(1, 2))

@@ -10,6 +10,8 @@ from math import log
 import pandas as pd
 import pytest
 
+from privql.kernel.cost import Cost
+from privql.kernel.zcdp import greatest_rho
 from privql.session import Session, connect
 
 POLICY = """CREATE UNIT person;
@@ -61,6 +63,7 @@ def session() -> Iterator[Session]:
         ("TOP(age, 2 USING EXPONENTIAL) AS x FROM people", [(20,), (30,)]),
         ("TOP(age, 2 USING NOISY_MAX) AS x FROM people", [(20,), (30,)]),
         ("MODE(age USING HISTOGRAM) AS x FROM people", [(20,)]),
+        ("TOP(age, 2 USING GUMBEL) AS x FROM people", [(20,), (30,)]),
         ("sex, MODE(age) AS x FROM people GROUP BY sex", [("f", 20), ("m", 30)]),
         ("sex, TOP(age, 2) AS x FROM people WHERE age > 20 OR age < 20 GROUP BY sex HAVING sex = 'm'", None),
         ("MODE(size) AS x FROM people", [(Fraction(3, 2),)]),
@@ -78,7 +81,7 @@ def session() -> Iterator[Session]:
 def test_the_most_frequent_come_out(
     wanted: str, rows: list[tuple[object, ...] | None] | None, session: Session
 ) -> None:
-    found = session.run(f"SELECT {wanted} SPEND EPSILON 8").rows
+    found = session.run(f"SELECT {wanted} SPEND EPSILON 8 DELTA 1e-5").rows
     if rows is None:
         assert len(found) == 2 and found[0] == ("m", 30)
         return
@@ -123,6 +126,48 @@ def test_one_after_the_other_where_a_unit_counts_once_for_each_value(session: Se
     assert "ε = $e: permute and flip, ± depends on the parameters" in told
 
 
+VISITED = "SELECT TOP(ward, 3 USING GUMBEL) AS x FROM (SELECT DISTINCT id, ward FROM visits) AS v"
+
+
+def test_gumbel_noise_is_paid_for_with_a_delta(session: Session) -> None:
+    before = session.budget().budgets[0].spent
+    answer = session.run(f"{VISITED} SPEND EPSILON 0.3 DELTA 1e-6")
+    assert answer.cost == Cost(Fraction(3, 10), Fraction("1e-6"))
+    assert session.budget().budgets[0].spent == before + answer.cost
+    (made,) = answer.certificate["measurements"]
+    assert {"mechanism": "Gumbel_noise", "chosen": 3, "l1": "1", "delta": "1/1000000"}.items() <= made.items()
+    rho = greatest_rho(Fraction(3, 10), Fraction("1e-6"))
+    assert 0.99999 * rho < 3 / Fraction(made["scale"]) ** 2 / 8 <= rho
+    told = session.explain(f"{VISITED} SPEND EPSILON 0.3 DELTA 1e-6")
+    assert "ε = 0.3, δ = 0.000001: Gumbel noise, 3 times, at most" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "deltas"),
+    [
+        ("SELECT MODE(age USING GUMBEL), COUNT(*) FROM people SPEND EPSILON 1 DELTA 1e-6", ["0", "1e-6"]),
+        ("SELECT MODE(age USING GUMBEL), SUM(age) FROM people SPEND EPSILON 1 DELTA 1e-6 USING GAUSSIAN", ["5e-7"] * 2),
+        ("SELECT MODE(age USING GUMBEL), TOP(age, 2) FROM people SPEND EPSILON 1 DELTA 1e-6", ["1e-6", "0"]),
+        ("SELECT job, MODE(age USING GUMBEL) FROM people GROUP BY job SPEND EPSILON 1 DELTA 1e-6", ["5e-7"]),
+    ],
+)
+def test_its_delta_is_shared_with_what_else_takes_one(text: str, deltas: list[str], session: Session) -> None:
+    plan = session.check(text).plan
+    assert plan is not None and plan.cost == Cost(Fraction(1), Fraction("1e-6"))
+    assert sorted(one.delta for one in plan.measurements) == sorted(map(Fraction, deltas))
+
+
+@pytest.mark.parametrize("delta", ["DELTA 0.01 DEFAULT DELTA 1e-6", ""])
+def test_without_one_of_its_own_it_is_the_budgets(delta: str) -> None:
+    with connect(policy=POLICY.replace("DELTA 0.01", delta), frames=frames(), analyst="ada") as opened:
+        check = opened.check(f"{VISITED} SPEND EPSILON 1")
+        if delta:
+            assert check.plan is not None and check.plan.cost == Cost(Fraction(1), Fraction("1e-6"))
+            check = opened.check(f"{VISITED} SPEND EPSILON 1 DELTA 0")
+        assert [one.code for one in check.diagnostics] == ["PQL0408"]
+        assert "USING GUMBEL needs a δ" in str(check.diagnostics[0])
+
+
 def test_within_so_many_rows_of_the_best(session: Session) -> None:
     answer = session.run("SELECT MODE(age) AS x FROM people WITHIN 9 AT 99%")
     least = log(60 / 0.01) / 10
@@ -150,7 +195,12 @@ def test_within_so_many_rows_of_the_best(session: Session) -> None:
         ("MODE(*) FROM people", "PQL0303", "one argument"),
         ("MODE(id) FROM people", "PQL0405", "person"),
         ("MODE(age BOUNDS AUTO) FROM people", "PQL0408", "needs no bounds"),
-        ("MODE(age USING LAPLACE) FROM people", "PQL0408", "PERMUTE_AND_FLIP, NOISY_MAX, EXPONENTIAL, HISTOGRAM"),
+        (
+            "MODE(age USING LAPLACE) FROM people",
+            "PQL0408",
+            "PERMUTE_AND_FLIP, NOISY_MAX, EXPONENTIAL, GUMBEL, HISTOGRAM",
+        ),
+        ("TOP(age, 2 USING GUMBEL WITHIN 9) FROM people", "PQL0411", "depends on δ"),
         ("COUNT(age USING NOISY_MAX) FROM people", "PQL0408", "USING inside `COUNT`"),
         ("MODE(age) FROM people WHERE age > 200", "PQL0302", "of no value"),
         ("sex, MODE(age) FROM people GROUP BY ROLLUP (sex)", "PQL0408", "ROLLUP"),

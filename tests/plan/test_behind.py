@@ -34,7 +34,7 @@ def miss(choice: Choice, counts: tuple[int, ...], exponent: Fraction, rows: int)
     return float(sum((chance for chosen, chance in chances.items() if behind(counts, chosen) > rows), Fraction(0)))
 
 
-@pytest.mark.parametrize("way", ["FLIP", "EXPONENTIAL"])
+@pytest.mark.parametrize("way", ["FLIP", "EXPONENTIAL", "GUMBEL"])
 @pytest.mark.parametrize("picks", [1, 2])
 def test_what_is_promised_is_kept(way: Way, picks: int) -> None:
     worst = 0.0

@@ -30,6 +30,8 @@ QUERIES = [
     ("people", "TOP(a * b, 2)", ""),
     ("events", "MODE(d)", ""),
     ("events", "k, TOP(s, 2)", ""),
+    ("events", "k, TOP(s, 2 USING GUMBEL)", ""),
+    ("members", "TOP(a, 3 USING GUMBEL)", ""),
     ("events", "s, MODE(a)", "AT MOST 1 GROUPS PER UNIT"),
     ("events", "MODE(a)", "AT MOST 1 ROWS PER UNIT"),
     ("(SELECT DISTINCT id, s FROM events) AS e", "TOP(s, 2)", ""),
@@ -45,7 +47,7 @@ QUERIES = [
 
 def made_of(source: str, wanted: str, limits: str) -> Picked:
     keys = f" GROUP BY {wanted[0]}" if wanted[1] == "," else ""
-    text = f"SELECT {wanted} FROM {source}{keys} {limits} SPEND EPSILON 1"
+    text = f"SELECT {wanted} FROM {source}{keys} {limits} SPEND EPSILON 1 DELTA 1e-6"
     one, _ = next(iter(check_text(Source(text), environment())))
     assert one.ok and one.plan is not None, one
     made = one.plan.blocks[0].measured

@@ -1,0 +1,67 @@
+"""Zero-concentrated privacy: what a promise of (ε, δ) buys of ρ.
+
+A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 is at most α·ρ between neighbours; those of mechanisms
+chosen one after the other add up. Any one order proves (ε, δ) for
+
+    δ >= exp(-(α-1)·(ε - α·ρ)) · (1 - 1/α)^α / (α-1),     ln (1 - 1/α)^α = -(1 + 1/(2α) + 1/(3α²) + …)
+
+(Canonne, Kamath and Steinke 2020). The order is looked for in floats; that it proves the price is certified.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from privql.kernel.enclosure import exp_minus
+from privql.kernel.search import least
+
+_TERMS = 20  # of the series: fewer claim less
+_DIGITS = 6
+
+
+def affordable(epsilon: Fraction, delta: Fraction, rho: Fraction, order: Fraction) -> bool:
+    """Whether this order proves that (ε, δ) pays for ρ: never said where it does not."""
+    if order <= 1 or rho < 0 or not 0 < delta < 1:
+        raise ValueError("an order is above 1, ρ is not negative, and δ lies strictly between 0 and 1")
+    above = order - 1
+    series = sum((order ** (1 - j) / j for j in range(1, _TERMS + 1)), Fraction(0))
+    exponent = above * (epsilon - order * rho) + series
+    if exponent < 0:
+        return False
+    most = delta * above
+    bits = 64 + max(0, most.denominator.bit_length() - most.numerator.bit_length())
+    return exp_minus(exponent, bits)[1] <= most * (1 << bits)
+
+
+@lru_cache(maxsize=256)
+def greatest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """A ρ of six significant digits that (ε, δ) pays for, the greatest of the order that is best."""
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
+    log = math.log(delta.numerator) - math.log(delta.denominator)
+    order = 1 + Fraction(f"{_best(float(epsilon), log):.6g}")
+    guess = _rho(float(epsilon), log, float(order - 1))
+    unit = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
+    # the least that is too much, and one less
+    most = least(lambda n: n > 0 and not affordable(epsilon, delta, n * unit, order), int(guess / unit)) - 1
+    return most * unit
+
+
+def _rho(epsilon: float, log: float, above: float) -> float:
+    """About what the order 1 + `above` proves, ln δ being `log`."""
+    order = 1 + above
+    series = math.fsum(order ** (1 - j) / j for j in range(1, _TERMS + 1))
+    return (epsilon - (-log - math.log(above) - series) / above) / order
+
+
+def _best(epsilon: float, log: float) -> float:
+    """The order, less 1, of which that is about the greatest: within an eighth of a power of ten, then near it."""
+    place = max(range(-80, 200), key=lambda at: _rho(epsilon, log, 10 ** (at / 8))) / 8
+    low, high = place - 1 / 8, place + 1 / 8
+    for _ in range(60):
+        third = (high - low) / 3
+        near, far = low + third, high - third
+        low, high = (near, high) if _rho(epsilon, log, 10**near) < _rho(epsilon, log, 10**far) else (low, far)
+    return float(10**low)
