@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from privql.check.relations import Choice
 from privql.kernel.picks import Way
+from privql.kernel.zcdp import greatest_rho
 from privql.noise.picks import picked
 from privql.plan.behind import exponent_within, short
 from tests.kernel.picks_law import law
@@ -60,6 +62,21 @@ def test_of_noise_too(way: Way, picks: int) -> None:
         assert found < 400 * 0.2 + 6 * math.sqrt(400 * 0.16)
         worst = max(worst, found / 80)
     assert worst > 0.1
+
+
+def test_what_the_manual_says_of_gumbel_noise() -> None:
+    """k of 121 values, at ε = 1 and δ = 1e-6, of units that have twenty of them."""
+    rho, told = greatest_rho(Fraction(1), Fraction("1e-6")), (Path(__file__).parents[2] / "docs/language/aggregates.md")
+    exponents: dict[Way, Callable[[int], Fraction]] = {
+        "GUMBEL": lambda picks: Fraction(math.sqrt(8 * rho / picks)),
+        "FLIP": lambda picks: Fraction(1, picks),
+        "HISTOGRAM": lambda _: Fraction(1, 20),
+    }
+    for way, exponent in exponents.items():
+        choices = [Choice(tuple(range(121)), picks, way) for picks in (5, 7, 10, 20, 50)]
+        rows = [short(choice, exponent(choice.count), Fraction(19, 20)) for choice in choices]
+        name = "PERMUTE_AND_FLIP" if way == "FLIP" else way
+        assert f"| `{name}` | {' | '.join(map(str, rows))} |\n" in told.read_text("utf-8")
 
 
 @pytest.mark.parametrize("way", ["FLIP", "NOISY_MAX", "EXPONENTIAL", "HISTOGRAM"])
