@@ -1,7 +1,7 @@
 """Zero-concentrated privacy: what a promise of (ε, δ) buys of ρ.
 
-A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 is at most α·ρ between neighbours; the ρ of those that
-are chosen one after the other add up. Any one order proves (ε, δ) for
+A mechanism is ρ-zCDP if its Rényi divergence of every order α > 1 is at most α·ρ between neighbours; what is chosen one
+after the other adds its ρ up. Any one order proves (ε, δ) for
 
     δ >= exp(-(α-1)·(ε - α·ρ)) · (1 - 1/α)^α / (α-1),     ln (1 - 1/α)^α = -(1 + 1/(2α) + 1/(3α²) + …)
 
