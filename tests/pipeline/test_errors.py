@@ -225,13 +225,17 @@ def test_they_are_the_interval_in_sql(session: Session) -> None:
 
 
 def test_an_open_end_is_null_and_the_answer_that_has_it_is_kept(session: Session) -> None:
-    query = (
-        "SELECT LOW(x, 0.99) AS l, HIGH(x, 0.99) AS h, ERROR(x, 0.99) AS e, x "
-        "FROM (SELECT CAST(SUM(age) AS FLOAT) / COUNT(*) AS x FROM people WHERE age > 100) AS s SPEND EPSILON 0.01"
-    )
-    release = session.run(query)
-    assert release.rows[0][:3] == (None, None, None) and release.rows[0][3] is not None
-    assert session.run(query).rows == release.rows
+    """Of five answers most: one may by chance have a divisor that is surely positive."""
+    open_ = 0
+    for at in range(5):
+        query = (
+            "SELECT LOW(x, 0.99) AS l, HIGH(x, 0.99) AS h, ERROR(x, 0.99) AS e, x FROM (SELECT CAST(SUM(age) AS FLOAT) / "
+            f"COUNT(*) AS x FROM people WHERE age > 100 AND {at} = {at}) AS s SPEND EPSILON 0.01"
+        )
+        release = session.run(query)
+        assert session.run(query).rows == release.rows
+        open_ += release.rows[0][:3] == (None, None, None) and release.rows[0][3] is not None
+    assert open_ >= 3
 
 
 def test_they_stand_wherever_a_number_does(session: Session) -> None:
