@@ -229,8 +229,8 @@ def test_an_open_end_is_null_and_the_answer_that_has_it_is_kept(session: Session
     open_ = 0
     for at in range(5):
         query = (
-            "SELECT LOW(x, 0.99) AS l, HIGH(x, 0.99) AS h, ERROR(x, 0.99) AS e, x FROM (SELECT CAST(SUM(age) AS FLOAT) / "
-            f"COUNT(*) AS x FROM people WHERE age > 100 AND {at} = {at}) AS s SPEND EPSILON 0.01"
+            "SELECT LOW(x, 0.99) AS l, HIGH(x, 0.99) AS h, ERROR(x, 0.99) AS e, x FROM (SELECT CAST(SUM(age) AS FLOAT)"
+            f" / COUNT(*) AS x FROM people WHERE age > 100 AND {at} = {at}) AS s SPEND EPSILON 0.01"
         )
         release = session.run(query)
         assert session.run(query).rows == release.rows
