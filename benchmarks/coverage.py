@@ -52,12 +52,14 @@ from privql.finish.recipe import Recipe
 from privql.finish.result import Release
 from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.noises import Noise
 from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType
 from privql.kernel.sums import Balance, Powers
 from privql.kernel.terms import Unit
 from privql.noise.gaussian import rounded_gaussian
 from privql.noise.laplace import discrete_laplace
 from privql.pipeline.errors import Errors
+from privql.plan.bounds import DEGREES
 from privql.post.run import PostProcessor
 
 HIGH = 100
@@ -73,7 +75,7 @@ class Case:
     epsilon: Fraction
     above: Above | None = None
     shape: str = "even"  # of the values: all over their range, near one end, all the same, y = x
-    noise: str = "laplace"
+    noise: Noise = "laplace"
     regular: bool = True  # far from the ends of what the number may be: then the interval is as wide as its law
 
     def __str__(self) -> str:
@@ -101,30 +103,21 @@ def values(case: Case) -> tuple[Data, Data]:
 
 
 _STEPS = Steps(Const(0, INT), Fraction(1), 0, HIGH)
-_DEGREES = {
-    "var_pop": (2,),
-    "var_samp": (2,),
-    "covar_pop": (1, 1),
-    "covar_samp": (1, 1),
-    "corr": (2, 2),
-    "regr_slope": (1, 2),
-    "regr_intercept": (1, 2),
-}
 
 
-def recipe(function: str, cell: int, epsilon: Fraction, noise: str) -> Recipe:
+def recipe(function: str, cell: int, epsilon: Fraction, noise: Noise) -> Recipe:
     """With the noise that one row of one unit asks for; a Gaussian one of the same deviation."""
     share = Fraction(1414, 1000) if noise == "gaussian" else Fraction(1)
     match function:
         case "count":
-            return Recipe(Tally(), cell, share / epsilon, INT, noise=noise)  # type: ignore[arg-type]
+            return Recipe(Tally(), cell, share / epsilon, INT, noise=noise)
         case "sum":
-            return Recipe(Total(_STEPS), cell, share * HIGH / epsilon, INT, noise=noise)  # type: ignore[arg-type]
+            return Recipe(Total(_STEPS), cell, share * HIGH / epsilon, INT, noise=noise)
         case "avg":
-            return Recipe(Balance(_STEPS), cell, share * HIGH / epsilon, FLOAT, noise=noise)  # type: ignore[arg-type]
+            return Recipe(Balance(_STEPS), cell, share * HIGH / epsilon, FLOAT, noise=noise)
         case _:
-            powers = Powers(tuple((_STEPS, degree) for degree in _DEGREES[function]))
-            return Recipe(powers, cell, share * powers.whole / epsilon, FLOAT, noise=noise)  # type: ignore[arg-type]
+            powers = Powers(tuple((_STEPS, degree) for degree in DEGREES[function]))
+            return Recipe(powers, cell, share * powers.whole / epsilon, FLOAT, noise=noise)
 
 
 def exact_cells(made: Recipe, x: Data, y: Data) -> list[int]:
