@@ -156,7 +156,7 @@ class Simulated:
             cell = sum(one.width for one in self.recipes)
             self.recipes.append(recipe(function, cell, self.case.epsilon / len(self.case.functions), self.case.noise))
             type = self.recipes[-1].type
-            others = ((Const(0, INT), whole),) if len(_DEGREES.get(function, ())) == 2 else ()
+            others = ((Const(0, INT), whole),) if len(DEGREES.get(function, ())) == 2 else ()
             one = Aggregate(f"a{at}", function, None, whole, INT, None, type, function, NOWHERE, others=others)
             aggregates.append(one)
         number = GroupingKey("k", Const(0, INT), INT, tuple(range(self.releases)), "k", NOWHERE)
