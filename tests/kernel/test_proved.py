@@ -47,6 +47,7 @@ def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
         replace(made, by=None)
 
 
+@pytest.mark.wrong_types
 def test_what_only_looks_like_a_proof_is_given_to_no_rule() -> None:
     """A relation of any number of rows, that says it has one; noise that says it costs nothing."""
     claims = {name: getattr(ROWS, name) for name in type(ROWS).__match_args__}
