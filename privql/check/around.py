@@ -51,9 +51,10 @@ def seen_from_inside(scope: Scope, frame: Correlation, context: Context) -> Scop
             id = known[column.id] = context.fresh()
             context.add(replace(column, id=id))
             frame.seen[id] = Field(column.id, column.type)
-            for facts in (context.domains, context.members_from, context.public_columns):
+            every: tuple[dict[str, Any], ...] = (context.domains, context.members_from, context.public_columns)
+            for facts in every:
                 if column.id in facts:
-                    facts[id] = facts[column.id]  # type: ignore[assignment]
+                    facts[id] = facts[column.id]
         return replace(column, id=known[column.id])
 
     def level(at: Scope | None) -> Scope | None:

@@ -105,8 +105,9 @@ def _linear(term: Scalar, free: set[str]) -> Linear | None:
         case Apply(op="neg", args=(inner,)):
             return _times(_linear(inner, free), Fraction(-1))
         case Apply(op="mul", args=(Const(value=factor), inner) | (inner, Const(value=factor))) if _keeps_digits(term):
-            finite = isinstance(factor, int | float | Fraction) and math.isfinite(factor)
-            return _times(_linear(inner, free), Fraction(factor)) if finite else None  # type: ignore[arg-type]
+            if not isinstance(factor, int | float | Fraction) or not math.isfinite(factor):
+                return None
+            return _times(_linear(inner, free), Fraction(factor))
         case Apply(op="add" | "sub" as op, args=(one, other)):
             first, second = _linear(one, free), _times(_linear(other, free), Fraction(1 if op == "add" else -1))
             if first is None or second is None:

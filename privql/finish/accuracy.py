@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeGuard
 
 from privql.finish.recipe import Law
 from privql.kernel.found import units_within
@@ -30,7 +31,7 @@ def bounds(
         return [_found(law, value, confidence) if _number(value) else None for value in values]
     if law.kind != "mean":
         reach = _reach(law, confidence)
-        return [(Fraction(v) - reach, Fraction(v) + reach) if _number(v) else None for v in values]  # type: ignore[arg-type]
+        return [(Fraction(v) - reach, Fraction(v) + reach) if _number(v) else None for v in values]
     return [
         _mean_bounds(law, pair, confidence) if pair is not None and _number(value) else None
         for value, pair in zip(values, cells, strict=True)
@@ -45,12 +46,14 @@ def halves(
         reach = _rounded_up(_reach(law, confidence))
         return [reach if _number(value) else None for value in values]
     return [
-        None if found is None else _rounded_up(max(Fraction(value) - found[0], found[1] - Fraction(value), Fraction(0)))  # type: ignore[arg-type]
+        _rounded_up(max(Fraction(value) - found[0], found[1] - Fraction(value), Fraction(0)))
+        if found is not None and _number(value)
+        else None
         for value, found in zip(values, bounds(law, values, cells, confidence), strict=True)
     ]
 
 
-def _number(value: Value) -> bool:
+def _number(value: Value) -> TypeGuard[int | float | Fraction]:
     return isinstance(value, (int, float, Fraction))
 
 
@@ -62,8 +65,8 @@ def _reach(law: Law, confidence: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def _found(law: Law, value: Value, confidence: Fraction) -> Bounds:
-    low, high = units_within(int(value), law.low, law.scale, confidence)  # type: ignore[arg-type]
+def _found(law: Law, value: int | float | Fraction, confidence: Fraction) -> Bounds:
+    low, high = units_within(int(value), law.low, law.scale, confidence)
     return Fraction(low), Fraction(high)
 
 

@@ -92,7 +92,8 @@ def sample_of_found(law: Count, number: int, count: int, source: np.random.Gener
     base = np.maximum(seen, 0)
     likelier = _tail(from_, base, reach, scale) / _tail(seen, base, reach, scale)
     found = units[np.minimum(np.searchsorted(likelier, source.random(count), side="left"), len(units) - 1)]
-    return (number - found).astype(np.int64).tolist()  # type: ignore[no-any-return]
+    noise: list[int] = (number - found).astype(np.int64).tolist()
+    return noise
 
 
 def _tail(from_: Numbers, base: Numbers, reach: int, scale: float) -> Numbers:

@@ -38,7 +38,10 @@ class Rows:
     def inside(self, met: Met) -> Met:
         """A value as these rows have it."""
         step, below, at_most = met
-        return step, *(min(max(one, self.first), self.last) - self.first for one in (below, at_most))  # type: ignore[return-value]
+        return step, self._among(below), self._among(at_most)
+
+    def _among(self, rank: int) -> int:
+        return min(max(rank, self.first), self.last) - self.first
 
 
 class Places:

@@ -101,7 +101,8 @@ class Errors:
 
 def _own(found: Numbers, values: Sequence[Value]) -> Numbers:
     """Without the first replicate, and with no other where that is not the answer."""
-    answer = np.array([np.nan if value is None else float(value) for value in values])  # type: ignore[arg-type]
+    numbers = (value if isinstance(value, int | float | Fraction) else math.nan for value in values)
+    answer = np.array([float(number) for number in numbers])
     rest = found[:, 1:].copy()
     rest[~(found[:, 0] == answer)] = np.nan
     return rest

@@ -148,7 +148,8 @@ class _Telling:
         if side is None or isinstance(rel, Recursive):
             raise _elsewhere(self.told[wanted[0]])
         below[side] = self._beside(below[side], [id for id in wanted if id not in produced(below[side])])
-        return replace(made, **below)  # type: ignore[no-any-return]
+        beside: Rel = replace(made, **below)
+        return beside
 
     def _named(self, part: Any) -> Iterator[str]:
         """Those that an expression reads, the operands of queries in it included."""

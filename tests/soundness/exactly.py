@@ -9,6 +9,7 @@ import pandas as pd
 
 from privql.engines.interface import Source
 from privql.finish.cells import finish_block
+from privql.finish.origins import Origin, traced
 from privql.finish.table import Table
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
@@ -53,14 +54,27 @@ def counted(plan: BlockPlan, tables: Tables, publics: Publics) -> list[tuple[tup
 
 def comparable(check: StatementCheck) -> bool:
     """Whether it has an answer without noise, and one that is SQL's: what is drawn - by its rank, or by how frequent it
-    is - has none, and sums of floats, or of too many rows to be counted in steps of their values, are rounded."""
-    assert check.plan is not None
-    return not any(one.placed is not None or one.picked is not None or _coarse(one) for one in check.plan.measurements)
+    is - has none, and sums of too many rows to be counted in steps of their values are rounded.
 
+    So are sums of floats, but no farther than is shown: only where they decide something, 2 + 2^-40 is not 2.
+    """
+    assert check.plan is not None and check.query is not None
+    shown = {origin for origins in traced(check.query) for origin in origins if isinstance(origin, Origin)}
+    numbers = {(origin.block, origin.aggregate) for origin in shown}
+    decides = "HAVING" in check.source.text
 
-def _coarse(one: Measurement) -> bool:
-    own, type = one.aggregate.domain.grid, one.aggregate.argument_type
-    return (own is not None and one.grid > own) or (type is not None and type.kind == "FLOAT")
+    def rounded(one: Measurement, plan: BlockPlan) -> bool:
+        own, type = one.aggregate.domain.grid, one.aggregate.argument_type
+        if type is None or type.kind != "FLOAT":
+            return own is not None and one.grid > own
+        read = {at for at, source in enumerate(plan.sources) if plan.measurements[source] is one}
+        return decides or not {(plan.block.index, at) for at in read} <= numbers
+
+    return not any(
+        one.placed is not None or one.picked is not None or rounded(one, plan)
+        for plan in check.plan.blocks
+        for one in plan.measurements
+    )
 
 
 class Exactly:

@@ -13,7 +13,7 @@ from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed,
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.units import combine, gather, once
 from privql.engines.duckdb.windows import window
-from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar, Value
+from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar
 from privql.kernel.terms import (
     Combine,
     Filter,
@@ -91,8 +91,15 @@ def _project(below: Rows, columns: tuple[tuple[str, Scalar], ...], draft: Draft)
 
 def _made(term: Scalar, below: Rows) -> Clamp | Listed | None:
     match term:
-        case Apply(op="clamp", args=(Field() as inner, Const(value=low), Const(value=high))) if _ordered(low, high):
-            return Clamp(below.field(inner), Fraction(low), Fraction(high))  # type: ignore[arg-type]
+        case Apply(
+            op="clamp",
+            args=(
+                Field() as inner,
+                Const(value=int() | float() | Fraction() as low),
+                Const(value=int() | float() | Fraction() as high),
+            ),
+        ) if Fraction(low) <= Fraction(high):
+            return Clamp(below.field(inner), Fraction(low), Fraction(high))
         case Apply(
             op="case", args=(Apply(op="in", args=(Field() as inner, *members)), Field() as same, Const(value=None))
         ):
@@ -101,8 +108,3 @@ def _made(term: Scalar, below: Rows) -> Clamp | Listed | None:
         case _:
             pass
     return None
-
-
-def _ordered(low: Value, high: Value) -> bool:
-    numbers = isinstance(low, int | float | Fraction) and isinstance(high, int | float | Fraction)
-    return numbers and Fraction(low) <= Fraction(high)  # type: ignore[arg-type]
