@@ -11,6 +11,7 @@ from itertools import permutations, product
 import pytest
 from scipy import optimize
 
+from privql.kernel import zcdp
 from privql.kernel.picks import Picked, Way, most_frequent
 from privql.kernel.proved import Unproved
 from privql.kernel.sums import Key
@@ -169,6 +170,26 @@ def test_what_is_called_affordable_is(order: str, epsilon: str, delta: str) -> N
             assert Fraction(proved(e, rho, a)) <= d
             return
     assert Fraction(proved(e, Fraction(0), a)) > d * Fraction(1, 10)  # this order proves next to nothing
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), SPENT)
+def test_what_is_found_was_certified(epsilon: str, delta: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That very number, at the order that was looked for: not one unit of its last digit more."""
+    said: dict[Fraction, bool] = {}
+
+    def asked(e: Fraction, d: Fraction, rho: Fraction, order: Fraction) -> bool:
+        return said.setdefault(rho, affordable(e, d, rho, order))
+
+    monkeypatch.setattr(zcdp, "affordable", asked)
+    assert said[greatest_rho.__wrapped__(Fraction(epsilon), Fraction(delta))]
+
+
+def test_of_bounds_the_upper_one_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Fraction(1), Fraction(1, 10), Fraction(1, 100), Fraction(10)
+    assert affordable(*asked)
+    for bounds, told in (((0, 1), True), ((0, 1 << 200), False)):
+        monkeypatch.setattr(zcdp, "exp_minus", lambda *_, bounds=bounds: bounds)
+        assert affordable(*asked) is told
 
 
 def test_exponents_are_rounded_down() -> None:
