@@ -18,11 +18,11 @@ NAMES = [
     "a", "b", "region", "Cost", "T1", "_x", "größe", "名前", "a b", 'say "so"', "1st", "select", "Order", "by", "key",
     "KEYS", "date", "max", "within", "at", "spend", "over", "row", "values", "dummy", "DUMMY", "unit", "epsilon",
     "recursive", "interval", "exists", "table", "end", "user", "year", "left", "position", "grouping", "replace",
-    "rows", "per", "view",
+    "rows", "per", "view", "every", "runs", "reason", "shares", "add", "alter", "refine",
 ]  # fmt: skip
 FUNCTIONS = [
     "count", "SUM", "avg", "quantile", "lag", "replace", "left", "max", "date", "dummy", "coalesce", "position", "TRIM",
-    "substring", "Overlay", "Grouping", "row", "cube", "exists", "a b", "select", "within", "ltrim",
+    "substring", "Overlay", "Grouping", "row", "cube", "exists", "a b", "select", "within", "ltrim", "every",
 ]  # fmt: skip
 NUMBERS = ["0", "1", "42", "1.50", ".5", "3.", "1e3", "2.5E-3", "1e-6", "007"]
 STRINGS = ["", "a", "it's", "-- no comment", "/* nor this", '"', "ünï", "a\nb", "%;"]
@@ -192,6 +192,7 @@ class Trees:
         said["mechanism"] = self.maybe(lambda: self.one(["LAPLACE", "GAUSSIAN", "AUTO", "SELECT"]))
         if self.chance(0.4) or not any(said.values()):
             said |= self.at_most()
+        said["schedule"] = self.maybe(lambda: ast.Schedule(self.every(), self.amount()), 0.1)
         return ast.Privacy(**said)
 
     def at_most(self) -> dict[str, Any]:
@@ -201,6 +202,9 @@ class Trees:
             "groups": self.amount() if groups else None,
             "per_unit": self.maybe(self.name),
         }
+
+    def every(self) -> ast.Every:
+        return ast.Every(self.one([1, 30]), self.one(["HOUR", "DAY", "WEEK"]))
 
     def spending(self) -> dict[str, Any]:
         match self.random.randrange(4):
@@ -339,6 +343,7 @@ class Trees:
         makers: list[Callable[[], ast.Statement]] = [
             lambda: self.query(size),
             lambda: ast.CreateRelease(self.name(), columns, self.query(size)),
+            self.refine,
             lambda: ast.CreateView(self.name(), columns, self.query(size)),
             lambda: ast.Explain(
                 self.one([None, self.query(size), ast.CreateRelease(self.name(), columns, self.query(size))]),
@@ -348,11 +353,12 @@ class Trees:
             lambda: ast.Describe(self.names()),
             lambda: ast.SetOption(self.name(), self.expression(1)),
             lambda: ast.Drop(self.one(["VIEW", "RELEASE"]), self.name()),
-            lambda: self.one([ast.Begin(), ast.Commit(), ast.Rollback()]),
+            lambda: self.one([ast.Begin(self.maybe(self.amount)), ast.Commit(), ast.Rollback()]),
             lambda: ast.CreateUnit(self.name(), self.chance()),
             self.table,
             self.table,
             self.budget,
+            self.alter,
             self.grant,
             lambda: ast.Refresh(self.name(), self.one(STRINGS)),
         ]
@@ -407,7 +413,17 @@ class Trees:
 
     def budget(self) -> ast.CreateBudget:
         rest = [self.maybe(self.amount) for _ in range(4)]
-        return ast.CreateBudget(self.name(), self.name(), self.amount(), *rest)
+        shares = self.maybe(lambda: self.some(lambda: (self.one(["KEYS", "PLAIN", "SELECT"]), self.amount()))) or ()
+        return ast.CreateBudget(self.name(), self.name(), self.amount(), *rest, shares, self.maybe(self.every))
+
+    def alter(self) -> ast.AlterBudget:
+        epsilon, delta = self.one([(True, False), (False, True), (True, True)])
+        amounts = (self.amount() if epsilon else None), (self.amount() if delta else None)
+        return ast.AlterBudget(self.name(), *amounts, self.one(STRINGS))
+
+    def refine(self) -> ast.Refine:
+        asked = ast.Privacy(within=self.amount(), within_percent=self.chance(), confidence=self.maybe(self.amount, 0.5))
+        return ast.Refine(self.name(), asked)
 
     def grant(self) -> ast.Grant:
         epsilon = self.maybe(self.amount)

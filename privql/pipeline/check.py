@@ -84,6 +84,8 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.Begin() | ast.Commit() | ast.Rollback():
             what = f"{type(statement).__name__.upper()} (a plan of several queries)"
             raise not_yet(what, statement.span, "write the queries alone: a file is priced as a whole")
+        case ast.Refine():
+            raise not_yet("REFINE", statement.span, "ask anew, with the accuracy that is wanted")
         case ast.Drop():
             raise not_yet(f"DROP {statement.kind}", statement.span, "leave it: what is released stays so")
         case _:

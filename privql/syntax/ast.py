@@ -321,6 +321,23 @@ class Privacy(Node):
     mechanism: str | None = None  # USING name, upper case
     share: Expr | None = None
     bounds_auto: bool = False
+    schedule: Schedule | None = None
+
+
+@frozen
+class Every(Node):
+    """`EVERY DAY`, `EVERY 30 DAYS`. Months and years are of no fixed length, and none."""
+
+    count: int
+    period: Literal["HOUR", "DAY", "WEEK"]
+
+
+@frozen
+class Schedule(Node):
+    """`EVERY DAY FOR 90 RUNS`."""
+
+    every: Every
+    runs: Expr
 
 
 @frozen
@@ -467,6 +484,14 @@ class CreateRelease(Node):
 
 
 @frozen
+class Refine(Node):
+    """`REFINE r TO WITHIN a [AT p%]`: `privacy` says only that."""
+
+    name: str
+    privacy: Privacy
+
+
+@frozen
 class Explain(Node):
     """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
 
@@ -498,7 +523,7 @@ class Drop(Node):
 
 @frozen
 class Begin(Node):
-    pass
+    delta: Expr | None = None  # the δ that the plan may take
 
 
 @frozen
@@ -582,6 +607,18 @@ class CreateBudget(Node):
     default_epsilon: Expr | None = None
     default_delta: Expr | None = None
     max_epsilon: Expr | None = None  # MAX EPSILON e PER QUERY
+    shares: tuple[tuple[str, Expr], ...] = ()  # SHARES (KEYS 1/4, …), names in upper case
+    every: Every | None = None
+
+
+@frozen
+class AlterBudget(Node):
+    """`ALTER BUDGET b ADD [EPSILON e] [DELTA d] REASON 'why'`: at least one of the two."""
+
+    budget: str
+    epsilon: Expr | None
+    delta: Expr | None
+    reason: str
 
 
 @frozen
@@ -600,8 +637,19 @@ class Refresh(Node):
     version: str
 
 
-OwnerStatement = CreateUnit | CreateTable | CreateView | CreateBudget | Grant | Refresh
+OwnerStatement = CreateUnit | CreateTable | CreateView | CreateBudget | AlterBudget | Grant | Refresh
 AnalystStatement = (
-    Query | CreateRelease | CreateView | Explain | Show | Describe | SetOption | Drop | Begin | Commit | Rollback
+    Query
+    | CreateRelease
+    | Refine
+    | CreateView
+    | Explain
+    | Show
+    | Describe
+    | SetOption
+    | Drop
+    | Begin
+    | Commit
+    | Rollback
 )
 Statement = AnalystStatement | OwnerStatement

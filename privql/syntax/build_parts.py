@@ -6,7 +6,7 @@ A rule that reads a clause makes a `Part`; the rule that owns the clause folds i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from privql.diagnostics import Fix, Span, refuse
 from privql.syntax import ast
@@ -48,7 +48,10 @@ def split(given: Iterable[Any]) -> tuple[list[Any], list[Part]]:
 # ---------------------------------------------------------------- the privacy clause
 
 _TOLD = frozenset({"at_most", "spend", "within", "confidence", "max_epsilon", "given"})
-PRIVACY = _TOLD | frozenset({"mechanism", "share", "bounds_auto"})
+PRIVACY = _TOLD | frozenset({"mechanism", "share", "bounds_auto", "schedule"})
+_PERIODS: dict[str, Literal["HOUR", "DAY", "WEEK"]] = {
+    "HOUR": "HOUR", "HOURS": "HOUR", "DAY": "DAY", "DAYS": "DAY", "WEEK": "WEEK", "WEEKS": "WEEK",
+}  # fmt: skip
 
 
 def privacy(parts: list[Part]) -> ast.Privacy | None:
@@ -89,6 +92,7 @@ def privacy(parts: list[Part]) -> ast.Privacy | None:
         mechanism=given.get("mechanism"),
         share=given.get("share"),
         bounds_auto="bounds_auto" in given,
+        schedule=given.get("schedule"),
         span=parts[0].span.to(parts[-1].span),
     )
 
@@ -155,6 +159,25 @@ def share(span: Span, amount: ast.Expr) -> Part:
 
 def bounds_auto(span: Span) -> Part:
     return Part("bounds_auto", True, span, "BOUNDS AUTO")
+
+
+def every(span: Span, *given: Any) -> ast.Every:
+    *counted, word = given
+    period = _PERIODS.get(folded(word))
+    count = counted[0].text if counted else "1"
+    if period is None or not count.isdigit() or not 0 < len(count) <= 6 or int(count) == 0:
+        raise refuse(
+            "PQL0108",
+            "`EVERY` needs a whole number of hours, days or weeks",
+            span,
+            why="months and years differ in length",
+            help="write `EVERY DAY`, `EVERY 30 DAYS` or `EVERY 2 WEEKS`",
+        )
+    return ast.Every(int(count), period, span=span)
+
+
+def schedule(span: Span, every: ast.Every, runs: ast.Expr) -> Part:
+    return Part("schedule", ast.Schedule(every, runs, span=span), span, "EVERY")
 
 
 def folded(word: str) -> str:

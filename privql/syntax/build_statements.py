@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from privql.diagnostics import Span, refuse
 from privql.syntax.ast import (
+    AlterBudget,
     Begin,
     ColumnDefinition,
     Commit,
@@ -16,11 +17,13 @@ from privql.syntax.ast import (
     CreateView,
     Describe,
     Drop,
+    Every,
     Explain,
     Expr,
     Grant,
     Query,
     References,
+    Refine,
     Refresh,
     Rollback,
     SetOption,
@@ -56,8 +59,8 @@ def drop(span: Span, kind: str, name: str) -> Drop:
     return Drop(what, name, span=span)
 
 
-def begin(span: Span) -> Begin:
-    return Begin(span=span)
+def begin(span: Span, delta: Expr | None = None) -> Begin:
+    return Begin(delta, span=span)
 
 
 def commit(span: Span) -> Commit:
@@ -71,6 +74,12 @@ def rollback(span: Span) -> Rollback:
 def create_release(span: Span, name: str, *given: Any) -> CreateRelease:
     *columns, query = given
     return CreateRelease(name, columns[0] if columns else (), query, span=span)
+
+
+def refine(span: Span, name: str, *parts: Part) -> Refine:
+    asked = privacy(list(parts))
+    assert asked is not None
+    return Refine(name, asked, span=span)
 
 
 def create_view(span: Span, name: str, *given: Any) -> CreateView:
@@ -223,6 +232,24 @@ def default_delta(span: Span, amount: Expr) -> Part:
 
 def max_epsilon_per_query(span: Span, amount: Expr) -> Part:
     return Part("max_epsilon", amount, span, "MAX EPSILON")
+
+
+def shares(span: Span, *each: tuple[str, Expr]) -> Part:
+    return Part("shares", each, span, "SHARES")
+
+
+def share_of(span: Span, name: str, amount: Expr) -> tuple[str, Expr]:
+    return folded(name), amount
+
+
+def renewal(span: Span, every: Every) -> Part:
+    return Part("every", every, span, "EVERY")
+
+
+def alter_budget(span: Span, budget: str, *given: Any) -> AlterBudget:
+    (reason,), parts = split(given)
+    added = gathered(parts)
+    return AlterBudget(budget, added.get("epsilon"), added.get("delta"), reason, span=span)
 
 
 def grant(span: Span, budget: str, *given: Any) -> Grant:

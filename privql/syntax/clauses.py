@@ -9,6 +9,7 @@ _ORDER = "`SELECT … FROM … WHERE … GROUP BY … HAVING … ORDER BY … LI
 _RANKS = {
     "FROM": 1, "WHERE": 2, "GROUP": 3, "HAVING": 4, "WINDOW": 5, "QUALIFY": 6, "ORDER": 7,
     "LIMIT": 8, "OFFSET": 8, "FETCH": 8, "AT": 9, "SPEND": 9, "WITHIN": 9, "USING": 9,
+    "EVERY": 9,
 }  # fmt: skip
 _PRIVACY = 9
 _SET_WORDS = ("UNION", "EXCEPT", "INTERSECT")
@@ -93,6 +94,8 @@ def _begins_clause(place: Place, index: int) -> bool:
             return after != "LPAR"
         case "AT" | "WITHIN" | "SPEND":
             return after in ("MOST", "NUMBER", "PARAM", "LPAR", "EPSILON", "DELTA")
+        case "EVERY":
+            return after in ("NUMBER", "HOUR", "DAY", "WEEK")
         case _:
             return True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from privql.syntax import ast
 from privql.syntax.names import plain, quote
 from privql.syntax.unparse_expressions import amount, expression, expressions, string, type_name
-from privql.syntax.unparse_queries import names, privacy, query
+from privql.syntax.unparse_queries import every, names, privacy, query
 
 
 def unparse(node: ast.Statement | ast.Expr) -> str:
@@ -19,6 +19,8 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return query(node)
         case ast.CreateRelease(name, columns, body):
             return f"CREATE RELEASE {quote(name)}{names(columns)} AS {query(body)}"
+        case ast.Refine(name, asked):
+            return f"REFINE {quote(name)} TO {privacy(asked)}"
         case ast.CreateView(name, columns, body):
             return f"CREATE VIEW {quote(name)}{names(columns)} AS {query(body)}"
         case ast.Explain(explained, verbose):
@@ -31,8 +33,8 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return f"SET {quote(name)} = {expression(value)}"
         case ast.Drop(kind, name):
             return f"DROP {kind} {quote(name)}"
-        case ast.Begin():
-            return "BEGIN"
+        case ast.Begin(delta):
+            return "BEGIN" + (f" DELTA {amount(delta)}" if delta else "")
         case ast.Commit():
             return "COMMIT"
         case ast.Rollback():
@@ -43,6 +45,9 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return _table(node)
         case ast.CreateBudget():
             return _budget(node)
+        case ast.AlterBudget(budget, epsilon, delta, reason):
+            added = (f" EPSILON {amount(epsilon)}" if epsilon else "") + (f" DELTA {amount(delta)}" if delta else "")
+            return f"ALTER BUDGET {quote(budget)} ADD{added} REASON {string(reason)}"
         case ast.Grant(budget, analysts, epsilon, delta):
             said = f"GRANT {quote(budget)} TO {', '.join(map(quote, analysts))}"
             if epsilon is not None:
@@ -100,4 +105,7 @@ def _budget(node: ast.CreateBudget) -> str:
     said += f" DELTA {amount(node.delta)}" if node.delta else ""
     said += f" DEFAULT EPSILON {amount(node.default_epsilon)}" if node.default_epsilon else ""
     said += f" DEFAULT DELTA {amount(node.default_delta)}" if node.default_delta else ""
-    return said + (f" MAX EPSILON {amount(node.max_epsilon)} PER QUERY" if node.max_epsilon else "")
+    said += f" MAX EPSILON {amount(node.max_epsilon)} PER QUERY" if node.max_epsilon else ""
+    if node.shares:
+        said += f" SHARES ({', '.join(f'{quote(name)} {amount(share)}' for name, share in node.shares)})"
+    return said + (f" {every(node.every)}" if node.every else "")

@@ -55,7 +55,13 @@ def privacy(node: ast.Privacy) -> str:
         said.append(f"SHARE {amount(node.share)}")
     if node.bounds_auto:
         said.append("BOUNDS AUTO")
+    if node.schedule:
+        said.append(f"{every(node.schedule.every)} FOR {amount(node.schedule.runs)} RUNS")
     return " ".join(said)
+
+
+def every(node: ast.Every) -> str:
+    return f"EVERY {node.period}" if node.count == 1 else f"EVERY {node.count} {node.period}S"
 
 
 def _per_unit(unit: str | None) -> str:
