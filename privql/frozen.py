@@ -41,14 +41,16 @@ def _initialise(made: Any) -> None:
     named: list[str] = []
     body = ["pass"]
     for each in fields(made):
-        parameter = each.name
+        parameter = value = each.name
         if each.default is not MISSING:
             known[f"default_{each.name}"] = each.default
             parameter += f"=default_{each.name}"
         elif each.default_factory is not MISSING:
-            raise TypeError(f"{made.__name__}.{each.name}: a default is a value here")
+            known |= {"MISSING": MISSING, f"default_{each.name}": each.default_factory}
+            parameter += "=MISSING"
+            value = f"default_{each.name}() if {each.name} is MISSING else {each.name}"
         (named if each.kw_only else plain).append(parameter)
-        body.append(f"set_(self, {each.name!r}, {each.name})")
+        body.append(f"set_(self, {each.name!r}, {value})")
     parameters = ", ".join([*plain, *(["*", *named] if named else [])])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), known)
     made.__init__ = known["__init__"]

@@ -44,6 +44,17 @@ def test_it_is_made_compared_and_shown_by_its_fields() -> None:
             assert (x, y) == (1, 5)
 
 
+@frozen
+class Held(Base):
+    known: dict[str, int] = field(default_factory=dict)
+
+
+def test_a_default_may_be_made_for_each_record() -> None:
+    one, other = Held(), Held()
+    one.known["x"] = 1
+    assert other.known == {} and Held({"y": 2}).known == {"y": 2} and replace(one).known is one.known
+
+
 def test_it_cannot_be_changed_but_copied() -> None:
     point = Point(1, where=4)
     for change in (lambda: setattr(point, "x", 2), lambda: setattr(point, "z", 2), lambda: delattr(point, "x")):

@@ -9,10 +9,11 @@ from privql.check.relations import Aggregate, AggregateCall, Attribute, Label, W
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
+from privql.frozen import frozen
 from privql.kernel.scalars import Field, Scalar, ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A grouping expression over the input, and the column that stands for it above the grouping."""
 

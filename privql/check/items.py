@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from privql.check.expressions import typed
 from privql.check.grouping import Collector
@@ -11,12 +11,13 @@ from privql.check.scope import Scope, unknown_name
 from privql.check.several import labels, several, unpacked
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Span, refuse
+from privql.frozen import frozen
 from privql.kernel.scalars import Field
 from privql.names import fold
 from privql.syntax import ast, unparse
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One output column: its name, its value above the grouping, and the input column that it is, if it is one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from privql.check.relations import Attribute, Rel
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
@@ -30,7 +30,7 @@ class Bound:
     shared: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """The items of one FROM, and the query around it. `merged`: the columns of USING and NATURAL, named once."""
 

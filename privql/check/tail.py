@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from privql.check.expressions import typed
 from privql.check.grouping import Collector
 from privql.check.items import Item
 from privql.check.named import position
 from privql.check.typed import Place
+from privql.frozen import frozen
 from privql.kernel.scalars import Scalar
 from privql.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tail:
     """ORDER BY, LIMIT and OFFSET of the query whose body a SELECT is."""
 

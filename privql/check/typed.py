@@ -11,6 +11,7 @@ from privql.check.relations import Attribute, Block, Label, Rel, Subquery, Told
 from privql.check.scope import Bound, Scope
 from privql.diagnostics import NOWHERE, Diagnostic, Source, Span
 from privql.domains import Domain, finite, grid_of
+from privql.frozen import frozen
 from privql.functions.scalar import infer
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value, ValueType, fields
 from privql.syntax import ast
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from privql.check.grouping import Collector
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Typed:
     """An expression's term, the domain inferred for it, and where it was written.
 

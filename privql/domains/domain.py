@@ -9,17 +9,18 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 
+from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
 ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Domain:
     """`values` (sorted, without None) when the set is finite and listed; else [low, high], either end open as None.
 

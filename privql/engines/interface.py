@@ -8,9 +8,9 @@ anyway - a file that is not there, a column that it lacks - are told apart, befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from privql.frozen import frozen
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
@@ -27,7 +27,7 @@ else:
 ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "endless", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """Where a table's rows are: files (paths or globs; Parquet, CSV, TSV or JSON by their suffix) or a frame."""
 

@@ -20,7 +20,6 @@ All in whole numbers: the weights are rounded to 2^-40, and add up to 1 exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from privql.frozen import frozen
 from privql.plan.levels import Set, intersections
 
 Whole = npt.NDArray[np.object_]  # of Python's integers, an axis for each key
@@ -35,7 +35,7 @@ Whole = npt.NDArray[np.object_]  # of Python's integers, an axis for each key
 _FINE = 2**40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marginal:
     """The cells of the groups of these keys, an axis for each key of all (of length 1 where it has none of them)."""
 

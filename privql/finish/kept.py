@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from privql.domains import Domain
 from privql.finish import recipe as recipes_
 from privql.finish.recipe import Level, Recipe
 from privql.finish.table import Table
+from privql.frozen import frozen
 from privql.kernel import features, scalars, selection, sums
 from privql.kernel.scalars import Value
 from privql.kernel.terms import Unit
@@ -26,7 +27,7 @@ from privql.kernel.terms import Unit
 MOST_CELLS = 10_000  # an answer that is made of more noisy numbers has no errors but those of its own laws
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoisyBlock:
     """The cells of one block as they were released, and how its table is made of them."""
 
@@ -37,7 +38,7 @@ class NoisyBlock:
     levels: tuple[Level, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """How an answer was made. `name` tells its noise from that of every other; `releases`: what it reads, by name."""
 

@@ -8,7 +8,7 @@ group's row travel along that way, so that an error which depends on the row can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from privql.check.relations import (
     CheckedQuery,
@@ -24,10 +24,11 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.frozen import frozen
 from privql.kernel.scalars import INT, Field
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Aggregate number `aggregate` of a block. `row` 0: its only group's; None: of the group that is threaded."""
 
@@ -36,7 +37,7 @@ class Origin:
     row: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Earlier:
     """A column of a named release, which knows its own error."""
 

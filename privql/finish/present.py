@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from privql.check.relations import CheckedQuery
@@ -12,11 +11,12 @@ from privql.finish.origins import Earlier, Origin, alone, row_id, trace, traced
 from privql.finish.recipe import Law, Recipe
 from privql.finish.result import Column, Release
 from privql.finish.table import Table
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MeasuredBlock:
     """How the aggregates of one block were measured, and what came out: for each group, its noisy integers."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Literal
 
 from privql.check.relations import Block
+from privql.frozen import frozen
 from privql.kernel.features import Steps, Total
 from privql.kernel.noises import Noise
 from privql.kernel.scalars import ValueType
@@ -15,7 +15,7 @@ from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Contribution, Key, Powers, cells
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """One aggregate of a block, in the order of `Block.aggregates`.
 
@@ -56,7 +56,7 @@ class Recipe:
                 return Law("sum", Fraction(1), self.scale, noise=self.noise)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """Of a block with several grouping sets, one marginal that was measured: the groups of these keys. `scales`: of the
     noise of each of a group's cells. The cells of its levels stand one after the other."""
@@ -68,7 +68,7 @@ class Level:
         return prod(len(block.keys[at].members or ()) for at in self.keys)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Law:
     """What is known of an answer's error. A sum is off by the noise of one cell, `grid` a step.
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import sub
 
@@ -25,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privql.finish.recipe import Recipe
+from privql.frozen import frozen
 from privql.kernel.features import Tally, Total
 from privql.kernel.noises import Noise
 from privql.kernel.scalars import Value, ValueType
@@ -42,7 +42,7 @@ SURE = 20_000  # replicates that a confidence near 1 may ask for
 FAR = 1e300  # what stands for a logarithm of nothing: below, or above, every number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spread:
     """The replicates of a column: a row each of its rows, NaN where nothing can be said."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from privql.finish.recipe import Law
 from privql.finish.table import Table
 from privql.finish.text import MOST_ROWS, text_table
 from privql.finish.writing import csv_field, plain, shown
+from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.scalars import Value, ValueType
 
@@ -32,7 +33,7 @@ Spreads = Callable[[Fraction], Mapping[int, "Spread"]]
 _USUAL = Fraction(95, 100)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """`law` is set where the numbers were measured and not computed with; a mean has the `cells` of each row, too."""
 
@@ -44,7 +45,7 @@ class Column:
     cells: tuple[Cells | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Release:
     """`columns` and exact `rows`; the `cost` paid. `dummy`: the rows were invented from the policy alone."""
 

@@ -6,14 +6,14 @@ Values are written as `privql.kernel.scalars` says; as JSON a DECIMAL is its rat
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """`columns` are identifiers (or names) with their types."""
 

@@ -15,8 +15,8 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from privql.frozen import frozen
 from privql.kernel.cost import Cost, check_chargeable
 from privql.ledger.accounts import lines, pay, payers
 from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
@@ -30,7 +30,7 @@ MOST_RESUMES = 3
 FREE = ""  # the measurements of an answer that measured nothing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A request as the ledger weighs it."""
 

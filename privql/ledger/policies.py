@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable, check_delta
 from privql.ledger.errors import LedgerError
 from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
@@ -16,7 +16,7 @@ from privql.ledger.store import now
 from privql.names import fold
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """One version of the policy. A version never changes once it is applied."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
@@ -26,7 +26,7 @@ from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppliedPolicy:
     """The version now in force, what its owner may want to reconsider, and what units have lost so far.
 

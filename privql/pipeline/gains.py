@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.pipeline.report import rough
 from privql.plan.behind import short
@@ -32,7 +32,7 @@ def gained(before: Plan, after: Plan) -> Fraction | None:
     return gain if min(ratios) >= Fraction(99, 100) and gain >= _WORTH else None  # WITHIN rounds ε
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Number:
     """An aggregate of a block: where it comes from a measurement, `source` is that."""
 

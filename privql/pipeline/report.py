@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -60,7 +60,7 @@ class OutputColumn:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementCheck:
     """One statement: accepted and priced, or rejected with reasons."""
 
@@ -183,7 +183,7 @@ def _magnitude(value: Fraction) -> int:
     return guess
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileCheck:
     """A text of any number of statements, priced as a whole."""
 

@@ -7,7 +7,8 @@ the same again resumes it. What goes wrong in an engine becomes one constant dia
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
@@ -17,23 +18,25 @@ from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
 from privql.finish.result import Column, Release, computed
 from privql.finish.table import Table
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
 from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
-from privql.pipeline.errors import Errors
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import canonical, inputs, leaves, name_taken, request_for, roots
 from privql.pipeline.steps import Answered, Program, derived
-from privql.pipeline.told import Rows, resolved, values
 from privql.plan.program import Plan
 from privql.release import release
 
+if TYPE_CHECKING:
+    from privql.pipeline.told import Looked, Rows
 
-@dataclass(frozen=True)
+
+@frozen
 class Desk:
     """All that an answer is made with, opened only when it is needed."""
 
@@ -91,7 +94,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     for block in plans:
         for _, rel, columns in block.publics:
             post.rehearse(derived(check.query, rel, columns), released, dummies)
-    query, given = resolved(check.query, lambda *_: ())
+    query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request)
@@ -144,9 +147,20 @@ def _told(
         return replace(made, made=Made(name, slim(query), noisy, named, tuple(given)))
 
     def look(query: CheckedQuery, asked: Sequence[Told], given: Sequence[Table]) -> Rows:
+        from privql.pipeline.told import values  # has been loaded by who asks
+
         return values(_with_errors(answer(query, given), desk), asked)
 
-    return answer(*resolved(query, look))
+    return answer(*_resolved(query, look))
+
+
+def _resolved(query: CheckedQuery, look: Looked) -> tuple[CheckedQuery, tuple[Table, ...]]:
+    """With what `ERROR`, `LOW` and `HIGH` say, if the query has any of them."""
+    if not query.told:
+        return query, ()
+    from privql.pipeline.told import resolved  # and the computing of errors: few queries ask for it, all would wait
+
+    return resolved(query, look)
 
 
 def _replayed(found: Replay) -> Release:
@@ -189,6 +203,8 @@ def _with_errors(release: Release, desk: Desk) -> Release:
     """Able to tell the errors of what was computed; they are computed when they are asked for."""
     if release.made is None:
         return release
+    from privql.pipeline.errors import Errors  # a number that was measured knows its own error: most never need this
+
     releases: dict[str, Release] = {}
     for name, id in release.made.releases.items():
         stored = desk.released(name)

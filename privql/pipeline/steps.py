@@ -18,7 +18,7 @@ from privql.domains import Domain
 from privql.finish.cells import finish_block
 from privql.finish.recipe import Level, Recipe
 from privql.finish.table import Table
-from privql.frozen import inside
+from privql.frozen import frozen, inside
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Count
@@ -33,7 +33,7 @@ Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-proce
 _GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """A block's noisy cells, how its aggregates are made of them, and what comes out; and what it was found to be."""
 

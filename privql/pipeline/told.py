@@ -46,8 +46,6 @@ Looked = Callable[[CheckedQuery, Sequence[Told], Sequence[Table]], Rows]  # for 
 
 def resolved(query: CheckedQuery, look: Looked) -> tuple[CheckedQuery, tuple[Table, ...]]:
     """The query without them, and the tables that it reads further, as blocks after its own."""
-    if not query.told:
-        return query, ()
     made = _Telling(query, look)
     for name, rel in query.shared:
         made.shared[name] = made.rel(rel)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from privql.diagnostics import Span, refuse
+from privql.frozen import frozen
 from privql.kernel.cost import amount_text, parse_amount, parse_number
 from privql.syntax import ast
 
@@ -15,7 +15,7 @@ _OF_ANSWERS = ("WITHIN", "GIVEN")  # of rows, or in the unit of a column: no led
 _GREATEST = 10**15
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Amount:
     """`constant` + Σ factor * $parameter."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
 from privql.check.relations import WORTH_TESTING, GroupingKey
+from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.scalars import Field, Scalar, Value
 from privql.kernel.stable import Stable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """A query's AT MOST."""
 
@@ -20,7 +20,7 @@ class Limits:
     groups: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """At most so many rows of a unit count and, where that says more, in so many groups; `how` that is enforced: by
     cutting its rows, or by clamping the totals of its one group."""

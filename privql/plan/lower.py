@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from math import prod
 
 from privql.check.columns import produced
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery, GroupingKey, Once
+from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar, Value, fields
@@ -22,7 +23,7 @@ from privql.plan.totals import of_units
 from privql.plan.weight import FEW, weighed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lowered:
     stable: Stable
     owned: Stable  # the rows, before they stop being anybody's: whose groups these are

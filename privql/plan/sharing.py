@@ -17,11 +17,12 @@ the checker wrong about it, that would cost accuracy alone, as where it takes CO
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 from privql.check.relations import Aggregate, Block
+from privql.frozen import frozen
 from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, Apply, Const, Scalar
 from privql.kernel.sums import Balance, Contribution, Powers
@@ -70,7 +71,7 @@ def shared(
     return replace(lowered, contributions=contributions), [one for one, _ in out.values()]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shared:
     of: tuple[Wanted, ...]
     wanted: Wanted
@@ -82,7 +83,7 @@ class _Shared:
         return self.asked - self.asks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Family:
     """A sum, a mean and variances of one argument over the same rows, or some of these; or what is of two."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.check.relations import Aggregate
 from privql.diagnostics import Span, refuse
 from privql.domains import number_text
+from privql.frozen import frozen
 from privql.kernel.cost import check_epsilon
 from privql.kernel.features import Tally
 from privql.kernel.measure import Sensitivity, reach
@@ -26,7 +26,7 @@ from privql.plan.promises import epsilon_promised, sigma_promised, sureness
 from privql.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """One measurement that a clause pays for: of an aggregate, and of others that are read off it, too."""
 
@@ -53,7 +53,7 @@ def scale_of(contribution: Contribution) -> int:
     return 1 if isinstance(contribution, Tally) else reach(contribution).l1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shares:
     """How many blocks a clause measures, and how many must look for their groups, first or only.
 

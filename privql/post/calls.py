@@ -7,9 +7,9 @@ gathered wider than their type and brought back at the end: what does not fit is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from privql.check.relations import AggregateCall
+from privql.frozen import frozen
 from privql.kernel.scalars import Apply, Const, Scalar
 
 WIDE = 26  # digits: below, a sum of 10^12 rows fits the engine's 38
@@ -48,7 +48,7 @@ _AS_IT_IS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """`raw`: functions of the engine with their arguments; `final`: the result, `{0}` being that of the first."""
 

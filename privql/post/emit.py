@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import assert_never
 
 from privql.check.relations import (
@@ -42,6 +41,7 @@ from privql.check.relations import (
 )
 from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.interface import EngineError
+from privql.frozen import frozen
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.post.beside import combined, joined
 from privql.post.groups import Level, grouped, windowed
@@ -51,7 +51,7 @@ from privql.post.recursion import recursive, working
 Spelled = Callable[[Scalar, Callable[[Field], str]], str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A table of the engine: `sql` names it, and its columns are called "0", "1" and so on, and `ROW`."""
 
@@ -62,7 +62,7 @@ class Leaf:
         return f'"{self.columns.index(name)}"'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaves:
     """Where rows come from."""
 

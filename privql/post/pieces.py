@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from privql.check.relations import Rel, SortKey
 from privql.engines.duckdb.expressions import name as quoted
+from privql.frozen import frozen
 from privql.kernel.scalars import Scalar
 
 ROW = '"#"'  # the column of a leaf that numbers its rows, from 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Emitted:
     """A SELECT, the identifiers of its columns, and the hidden ones that its rows are in order of."""
 

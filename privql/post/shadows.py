@@ -11,7 +11,7 @@ Here are the rows; `shadow_terms.py` has the expressions, `shadow_calls.py` what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from privql.check.columns import produced
@@ -35,13 +35,13 @@ from privql.check.relations import (
     Working,
 )
 from privql.finish.table import Table
-from privql.frozen import inside
+from privql.frozen import frozen, inside
 from privql.kernel.scalars import BOOL, INT, Apply, Field, ValueType
 from privql.post.shadow_calls import distinct, grouped, noisy_calls, noisy_columns, ordered, union, windowed
 from privql.post.shadow_terms import Lifted, Terms, passed, same, shadow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """Rows that came with noise: as they were released, and with the shadows of some columns in each replicate.
 
@@ -57,7 +57,7 @@ class Leaf:
     bounds: frozenset[int] = frozenset()  # whose shadows only say how far they may be off at most
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shadowed:
     """`query` gives the rows of each replicate in turn, and the shadow of each column that has one."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from privql.frozen import frozen
 
 LONGEST_TEXT = 16 * 1024 * 1024  # characters; a query file beyond this is some other file
 
@@ -18,7 +19,7 @@ class WrongUsage(Exception):
     """The command itself cannot be carried out as it was given; nothing was checked, nothing spent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     text: str
     name: str

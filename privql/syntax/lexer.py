@@ -8,11 +8,11 @@ statement of a file gets its own.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
 from privql.diagnostics import Diagnostic, Span
+from privql.frozen import frozen
 from privql.syntax import characters
 from privql.syntax.automaton import Tokens, automaton
 
@@ -24,7 +24,7 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _WORD, _SIGN, _NUMBER, _STRING, _QUOTED, _PARAM, _END, _COMMENT, _FOREIGN, _OTHER = range(1, 11)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lexed:
     tokens: Tokens
     faults: list[Diagnostic]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source, Span
+from privql.frozen import frozen
 from privql.syntax import (
     ast,
     build_calls,
@@ -27,7 +27,7 @@ MAX_DEPTH = 100  # nodes on a way from root to leaf: whoever walks a tree may re
 _SHOWN = 80  # characters of a text that is too long
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parsed:
     statement: ast.Statement
     span: Span

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 HEAVY = {"pandas", "numpy", "duckdb", "typeguard", "prompt_toolkit", "pygments", "pyarrow"}
@@ -17,8 +18,18 @@ GRANT research TO alice;
 """
 
 
+ERRORS = {  # what computes errors: loaded for an answer that was computed with, or that tells them
+    "privql.finish.resampling",
+    "privql.pipeline.errors",
+    "privql.pipeline.told",
+    "privql.post.shadow_calls",
+    "privql.post.shadow_terms",
+    "privql.post.shadows",
+}
+
+
 def imported(code: str, folder: Path) -> set[str]:
-    """The top-level modules that a fresh process holds after running this."""
+    """The modules that a fresh process holds after running this, and the packages around them."""
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"],
         cwd=folder,
@@ -27,7 +38,8 @@ def imported(code: str, folder: Path) -> set[str]:
         check=True,
         encoding="utf-8",
     )
-    return {name.partition(".")[0] for name in done.stderr.split()}
+    names = done.stderr.split()
+    return {*names, *(name.partition(".")[0] for name in names)}
 
 
 def test_the_version_imports_next_to_nothing(tmp_path: Path) -> None:
@@ -53,3 +65,18 @@ def test_checking_imports_nothing_that_reads_data(tmp_path: Path, command: str) 
     ]
     modules = imported(f"from privql.__main__ import main\nassert main({arguments!r}) == 0", tmp_path)
     assert not modules & HEAVY
+
+
+def test_running_imports_what_computes_errors_only_where_it_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "policy.pql").write_text(POLICY, encoding="utf-8")
+    duckdb.sql(f"COPY (SELECT 'a' AS patient_id, 1 AS age) TO '{tmp_path / 'patients.parquet'}'")
+
+    def of(*arguments: str) -> set[str]:
+        return imported(f"from privql.__main__ import main\nassert main({arguments!r}) == 0", tmp_path)
+
+    def of_a_run(number: str) -> set[str]:
+        return of("run", "-c", f"SELECT {number} AS n FROM patients SPEND EPSILON 1", "--as", "alice")
+
+    of("policy", "apply", "policy.pql")
+    assert of_a_run("AVG(age)") & (ERRORS | {"pandas", "typeguard", "prompt_toolkit", "pygments"}) == set()
+    assert of_a_run("round(AVG(age)) / COUNT(*)") >= ERRORS - {"privql.pipeline.told"}

@@ -11,6 +11,7 @@ from privql.engines.duckdb.ordering import written
 from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
+from privql.frozen import frozen
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.features import (
     STEP_LIMIT,
@@ -33,7 +34,7 @@ from privql.kernel.sums import Powers
 HALF = 2**62
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summed:
     """A sum up to 2^125: high * HALF + low, in the result columns `<column>_high` and `<column>_low`.
 

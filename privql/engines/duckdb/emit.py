@@ -9,7 +9,6 @@ clamp in a projection that `Steps` repeats or narrows is not computed twice: `St
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import assert_never
 
 from privql.engines.duckdb.aggregates import HALF, Aggregates, Summed, whole
@@ -18,6 +17,7 @@ from privql.engines.duckdb.members import Arrays, listed, listed_together
 from privql.engines.duckdb.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.frozen import frozen
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar
 from privql.kernel.sums import Balance, Key, Powers, Sums
@@ -25,7 +25,7 @@ from privql.kernel.sums import Listed as ListedTogether
 from privql.kernel.terms import Public
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """`group_at` numbers the groups in the order of the product of the keys; groups without rows are not there."""
 

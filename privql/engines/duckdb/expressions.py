@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 from typing import assert_never
 
+from privql.frozen import frozen
 from privql.functions.scalar.calendar import write_date, write_timestamp
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN, write_decimal
 from privql.kernel.scalars import Value, ValueType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spelled:
     """An expression, and what its text proves about it."""
 
@@ -35,7 +36,7 @@ Spelling = Callable[["Call"], "Spelled | str"]
 EPOCH = "DATE '1970-01-01'"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """An operation to be spelled, its arguments ready."""
 

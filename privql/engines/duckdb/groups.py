@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.frozen import frozen
 from privql.kernel.scalars import Field, Value
 from privql.kernel.sums import Keys
 from privql.kernel.terms import Public
@@ -19,7 +19,7 @@ from privql.kernel.terms import Public
 Groups = list[tuple[tuple[Value, ...], int]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupStatement:
     sql: str
     publics: Mapping[Public, str]  # whose rows are to be registered under these names

@@ -6,7 +6,6 @@ Few are written into the statement; many are handed over as arrays (a million te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from privql.engines.duckdb.expressions import EPOCH, literal, type_name
 from privql.engines.interface import EngineError
+from privql.frozen import frozen
 from privql.functions.scalar.numbers import write_decimal
 from privql.kernel.scalars import Value, ValueType
 
@@ -23,7 +23,7 @@ _FEW = 50
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Members:
     sql: str  # a relation (m, o)
     arrays: Arrays | None  # registered under the name it reads

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from privql.engines.duckdb.expressions import huge
 from privql.engines.duckdb.members import Arrays
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan
 from privql.engines.duckdb.rows import rows
+from privql.frozen import frozen
 from privql.kernel.ranks import FARTHEST, Met, Rank, Ranked, Ranks, place
 from privql.kernel.terms import Public
 
@@ -35,7 +35,7 @@ _MANY_ROWS = 2**20
 _MANY_STEPS = 2**62  # from one end to the other they may overflow 64 bits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RankStatement:
     sql: str
     arrays: Mapping[str, Arrays]
@@ -89,7 +89,7 @@ def _by_group(ranks: Ranks, found: Iterable[tuple[int, int, int, int, int]]) -> 
 # ---- coarsely first
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buckets:
     """2^shift steps each, counted from the lowest; of those that are told by name, alone."""
 

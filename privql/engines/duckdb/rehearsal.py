@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from privql.engines.duckdb.expressions import name
 from privql.engines.duckdb.references import read_by
 from privql.engines.duckdb.sources import Table, readable_as
+from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _PLACES = {"file_index": "BIGINT", "file_row_number": "BIGINT"}  # what every Parquet file has beside its columns
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoRows:
     """In the place of public rows, which may be still to be released."""
 

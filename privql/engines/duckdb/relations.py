@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import count
 
 from privql.engines.duckdb.expressions import Spelled
 from privql.engines.interface import EngineError
+from privql.frozen import frozen
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.kernel.terms import Public, Scan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clamp:
     """A column brought between two bounds."""
 
@@ -28,7 +29,7 @@ class Clamp:
     high: Fraction
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A text column, NULL unless it is one of a list: `term` over its only field."""
 
@@ -36,7 +37,7 @@ class Listed:
     term: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     spelled: Spelled
     made: Clamp | Listed | None = None  # of a column below, that may be used instead
@@ -46,7 +47,7 @@ Tail = Callable[[Collection[str]], str]
 """What follows `FROM below`, as far as these names are read of the whole: a join reads no more than that, either."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layer:
     """`SELECT *, added FROM below tail`; the lowest reads `source` instead.
 
@@ -61,7 +62,7 @@ class Layer:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     layers: tuple[Layer, ...]
     columns: Mapping[str, Column]
@@ -139,7 +140,7 @@ class Names:
 ReadScan = Callable[[Scan, Names], Rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """A statement in the making."""
 

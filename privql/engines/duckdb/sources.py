@@ -13,7 +13,6 @@ import io
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from privql.engines.duckdb.relations import Column, Layer, Names, Rows
 from privql.engines.duckdb.spelling import SPELLINGS
 from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
 from privql.engines.interface import EngineError, Source
+from privql.frozen import frozen
 from privql.functions.scalar import resolve_cast
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.terms import Scan
@@ -34,7 +34,7 @@ _LENIENT = "ignore_errors = true, strict_mode = false"
 _LONGEST_LINE = 2**24
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     relation: str
     columns: Mapping[str, str]  # as the source names them, with the engine's types
@@ -104,7 +104,7 @@ def _csv(listing: str, first: _FirstLine, delimiter: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _FirstLine:
     columns: tuple[str, ...]
     line_end: str

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.engines.duckdb.expressions import Spelled, huge, literal
 from privql.engines.duckdb.numbers import least_units
 from privql.engines.interface import EngineError
+from privql.frozen import frozen
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
@@ -33,7 +33,7 @@ _NARROW = 2**13
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measure:
     sql: str
     scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale

@@ -6,10 +6,10 @@ Nothing is measured here - such rows are free, and SQL's own meaning holds, made
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from privql.domains import Domain, interval, whole
+from privql.frozen import frozen
 from privql.functions.scalar.declare import converts
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, ValueType, decimal
 
@@ -20,7 +20,7 @@ DomainRule = Callable[[tuple[Domain, ...]], Domain]
 _ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declared:
     """`names[0]` is what the typed tree calls the function; the others mean the same in a query."""
 
