@@ -67,7 +67,7 @@ def comparable(check: StatementCheck) -> bool:
         own, type = one.aggregate.domain.grid, one.aggregate.argument_type
         if type is None or type.kind != "FLOAT":
             return own is not None and one.grid > own
-        read = {at for at, source in enumerate(plan.sources) if plan.measurements[source] is one}
+        read = {at for at, source in enumerate(plan.sources) if source is not None and plan.measurements[source] is one}
         return decides or not {(plan.block.index, at) for at in read} <= numbers
 
     return not any(

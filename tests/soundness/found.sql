@@ -102,3 +102,4 @@
 0|SELECT COUNT(*) FROM patients p WHERE p.age < (SELECT SUM(w.floor) FROM wards w WHERE w.floor <= p.age AND EXISTS (SELECT 1 FROM codes c WHERE c.code <= 1 AND EXISTS (SELECT 1 FROM codes d WHERE d.code = w.floor)))
 0|SELECT COUNT(*) FROM patients p WHERE p.age <= (SELECT COUNT(*) FROM codes c WHERE c.code <> (SELECT COALESCE(SUM(v.minutes), 0) FROM visits v WHERE v.ward <> 'a' AND v.ward = c.label))
 1|SELECT w.ward, (SELECT COUNT(*) FROM visits v WHERE v.ward <> 'a' AND v.ward = w.ward) FROM wards w
+1|SELECT p.job, COUNT(*), AVG(CLAMP((SELECT AVG(v.minutes) FROM visits v), -2, 20)) FROM patients p GROUP BY p.job

@@ -77,6 +77,6 @@ def test_what_was_found_stays_mended(line: str, plain: Plain, exactly: Exactly) 
     keys, text = line.split("|", 1)
     query, choice = Query(read(text, plain=False), read(text, plain=True), int(keys)), random.Random(7)
     check = checked(query)
-    assert check.ok, check.diagnostics
+    assert check.ok and comparable(check), check.diagnostics
     for _ in range(15):
         assert (found := differs(query, check, plain, exactly, choice)) is None, found
