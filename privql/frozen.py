@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
+_PLAIN = frozenset({str, bool, int, float})  # what most parts are that have none themselves
 
 
 @overload
@@ -116,7 +117,9 @@ def rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def rebuilt_inside(record: Any, change: Callable[[Any], Any]) -> Any:
-    old = _parts(record)
-    new = [rebuilt(part, change) for part in old]
-    changed = {name: b for name, a, b in zip(record.__match_args__, old, new, strict=True) if b is not a}
+    changed = {}
+    for name in record.__match_args__:
+        old = getattr(record, name)
+        if old is not None and old.__class__ not in _PLAIN and (new := rebuilt(old, change)) is not old:
+            changed[name] = new
     return replace(record, **changed) if changed else record

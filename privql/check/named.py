@@ -9,7 +9,7 @@ from privql.check.scope import Bound
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
-from privql.kernel.scalars import Field
+from privql.kernel.scalars import Apply, Field
 from privql.names import fold
 from privql.policy.catalog import Column, Table
 from privql.syntax import ast
@@ -37,6 +37,8 @@ def private_tables(rel: Rel, context: Context) -> tuple[str, ...]:
                 out |= dict.fromkeys(context.env.catalog.reached(name))
             case Field(name=name) if name in context.subqueries:
                 todo.append(context.subqueries[name])
+            case Apply() if not context.subqueries:
+                pass
             case node:
                 todo.extend(inside(node))
     return tuple(out)

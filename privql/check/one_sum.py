@@ -20,7 +20,7 @@ from privql.check.operations import apply, cast
 from privql.check.relations import Aggregate, Attribute, Label
 from privql.check.typed import Context, Typed, const
 from privql.domains import Domain, number_text
-from privql.kernel.scalars import INT, Apply, Const, Field, Scalar, ValueType
+from privql.kernel.scalars import INT, Apply, Const, Field, Scalar, ValueType, fields
 from privql.syntax import ast
 
 Order = list[tuple[ast.OrderItem, Scalar]]
@@ -37,6 +37,8 @@ def added_up(
         return items, tests, order
     above = [*(item.value.term for item in items), *tests.values(), *(term for _, term in order)]
     above += [term for call in collector.windows for term in terms_in(call)]
+    if all(len(fields(term) & parts.keys()) < 2 for term in above):
+        return items, tests, order
     known: dict[Scalar, Field] = {}
     for combination in _combinations(above, parts, context):
         made = _one(combination, parts, context)

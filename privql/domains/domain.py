@@ -16,6 +16,7 @@ from functools import reduce
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 
+_WHOLE = Fraction(1)
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
 ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
 
@@ -81,7 +82,7 @@ class Domain:
         if isinstance(value, float) and not math.isfinite(value):
             return False
         exact = Fraction(value)
-        if self.grid is not None and (exact / self.grid).denominator != 1:
+        if self.grid is not None and (exact if self.grid == 1 else exact / self.grid).denominator != 1:
             return False
         return (self.low is None or exact >= self.low) and (self.high is None or exact <= self.high)
 
@@ -188,7 +189,7 @@ def whole(type: ValueType, nullable: bool = True) -> Domain:
 def grid_of(type: ValueType) -> Fraction | None:
     match type.kind:
         case "INT" | "DATE" | "TIMESTAMP":
-            return Fraction(1)
+            return _WHOLE
         case "DECIMAL":
             return Fraction(1, 10**type.scale)
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -18,17 +19,31 @@ from privql.plan.planning import no_budget
 
 
 @frozen
+class Open:
+    """A budget that may pay, and what this analyst may still spend of it."""
+
+    state: BudgetState
+    left: Cost
+
+
+@frozen
 class Purse:
-    """The budgets of one analyst; only `chosen` pays, where SET budget chose it."""
+    """The budgets of one analyst, as they are when it is asked; only `chosen` pays, where SET budget chose it."""
 
     ledger: Ledger
     analyst: str
     chosen: str | None = None
+    found: dict[str, list[Open]] = field(default_factory=dict, compare=False, repr=False)  # by unit
 
     def usable(self, unit: str) -> list[BudgetState]:
-        states = self.ledger.budgets_for(self.analyst, unit)
-        mine = [s for s in states if self.chosen is not None and fold(s.budget.name) == fold(self.chosen)]
-        return mine or states
+        return [one.state for one in self._open(unit)]
+
+    def _open(self, unit: str) -> list[Open]:
+        if unit not in self.found:
+            states = self.ledger.budgets_for(self.analyst, unit)
+            mine = [s for s in states if self.chosen is not None and fold(s.budget.name) == fold(self.chosen)]
+            self.found[unit] = [Open(state, state.left) for state in mine or states]
+        return self.found[unit]
 
     def default_epsilon(self, unit: str) -> Fraction | None:
         states = self.usable(unit)
@@ -42,10 +57,10 @@ class Purse:
         declared = states[0].budget.default_delta
         return declared if declared is not None else states[0].limit.delta / 100
 
-    def paying(self, unit: str, total: Amount, delta: Fraction) -> BudgetState | None:
-        states = self.usable(unit)
-        able = [s for s in states if (not total.known or s.left.epsilon >= total.constant) and s.left.delta >= delta]
-        return next(iter(able or states), None)
+    def paying(self, unit: str, total: Amount, delta: Fraction) -> Open | None:
+        every = self._open(unit)
+        able = [s for s in every if (not total.known or s.left.epsilon >= total.constant) and s.left.delta >= delta]
+        return next(iter(able or every), None)
 
     def price(self, checks: Sequence[StatementCheck]) -> tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]:
         """What each budget pays in all, and for each unit the first statement that cannot be paid for."""
@@ -62,18 +77,18 @@ class Purse:
                         over[unit] = problem.in_source(check.source)
         costs = []
         for unit, total in totals.items():
-            state = self.paying(unit, total, deltas[unit])
-            after = None if state is None else Amount(state.left.epsilon) - total
+            payer = self.paying(unit, total, deltas[unit])
+            after = None if payer is None else Amount(payer.left.epsilon) - total
             left = after.constant if after is not None and after.known else after
-            name = None if state is None else state.budget.name
+            name = None if payer is None else payer.state.budget.name
             costs.append(BudgetCost(name, unit, price(total, deltas[unit]), unit not in over, left))
         return tuple(costs), tuple(over.values())
 
     def _unpayable(self, unit: str, epsilon: Fraction, total: Cost, check: StatementCheck) -> Diagnostic | None:
-        state = self.paying(unit, Amount(total.epsilon), total.delta)
-        if state is None:
+        payer = self.paying(unit, Amount(total.epsilon), total.delta)
+        if payer is None:
             return no_budget(unit, self.analyst, check.span).diagnostics[0]
-        budget, left = state.budget, state.left.epsilon
+        budget, left = payer.state.budget, payer.left.epsilon
         if budget.max_epsilon is not None and epsilon > budget.max_epsilon:
             return Diagnostic(
                 "PQL0504",
@@ -82,7 +97,7 @@ class Purse:
                 why=f"this one costs ε = {amount_text(epsilon)}",
                 help=f"write SPEND EPSILON {amount_text(budget.max_epsilon)}, or split the query",
             )
-        if total.epsilon <= left and total.delta <= state.left.delta:
+        if total.epsilon <= left and total.delta <= payer.left.delta:
             return None
         if total.epsilon <= left:
             return Diagnostic(
@@ -90,7 +105,7 @@ class Purse:
                 f"`{budget.name}` cannot pay for this",
                 check.span,
                 why=f"with what comes before it this costs δ = {amount_text(total.delta)}, "
-                f"and δ = {left_text(state.left.delta)} is left",
+                f"and δ = {left_text(payer.left.delta)} is left",
                 help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or none: groups stated with KEYS, USING LAPLACE",
             )
         before = "" if total.epsilon == epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"

@@ -30,6 +30,8 @@ class Amount:
         return bool(self.constant or self.params)
 
     def __add__(self, other: Amount) -> Amount:
+        if not self.params and not other.params:
+            return Amount(self.constant + other.constant)
         factors = dict(self.params)
         for name, factor in other.params:
             factors[name] = factors.get(name, Fraction(0)) + factor

@@ -62,6 +62,8 @@ class Measurement:
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
 
     def share(self, of: Fraction) -> Measurement:
+        if of == 1:
+            return self
         square = self.mu_squared * of if self.mu_squared is not None else None
         return replace(self, epsilon=self.epsilon.times(of), delta=self.delta * of, mu_squared=square)
 

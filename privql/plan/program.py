@@ -17,6 +17,7 @@ from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
+from privql.kernel.terms import Unit
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.automatic import Search
 from privql.plan.levels import Marginal
@@ -179,18 +180,22 @@ class Plan:
     @property
     def by_unit(self) -> dict[str, Amount]:
         out: dict[str, Amount] = {}
-        spending = [(one.unit, one.epsilon) for one in self.measurements]
-        spending += [(one.unit, one.epsilon) for one in self.selections]
-        spending += [(one.unit, one.epsilon) for one in self.searches]
-        for unit, epsilon in spending:
-            out[unit.name] = out.get(unit.name, ZERO) + epsilon
+        for unit, epsilon in self._spending:
+            out[unit.name] = out[unit.name] + epsilon if unit.name in out else epsilon
         return out
 
     @property
+    def _spending(self) -> list[tuple[Unit, Amount]]:
+        spending = [(one.unit, one.epsilon) for one in self.measurements]
+        spending += [(one.unit, one.epsilon) for one in self.selections]
+        return spending + [(one.unit, one.epsilon) for one in self.searches]
+
+    @property
     def delta_by_unit(self) -> dict[str, Fraction]:
-        out = dict.fromkeys(self.by_unit, Fraction(0))
+        out = dict.fromkeys((unit.name for unit, _ in self._spending), Fraction(0))
         spending = [(one.unit, one.delta) for one in self.selections]
         spending += [(one.unit, one.delta) for one in self.measurements]
         for unit, delta in spending:
-            out[unit.name] += delta
+            if delta:
+                out[unit.name] += delta
         return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from privql.syntax.automaton import automaton
 
@@ -33,6 +34,7 @@ def dummy(name: str) -> str:
     return _unless(name, _AFTER_NO_DUMMY)
 
 
+@lru_cache(1024)
 def _unless(name: str, words: frozenset[str]) -> str:
     if _WORD.fullmatch(name) and not (name.isascii() and name.upper() in words):
         return name

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 from privql.domains import Domain, finite, whole
@@ -207,6 +208,7 @@ def canonical(value: Value, type: ValueType) -> Value:
             return value
 
 
+@cache
 def flags(can_be_true: bool, can_be_false: bool, nullable: bool) -> Domain:
     return finite([v for v, can in ((True, can_be_true), (False, can_be_false)) if can], nullable)
 
