@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -12,6 +13,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"privql {__version__}")
         return 0
+    gc.set_threshold(100_000)  # what a command loads stays: to look through it for rubbish again and again takes longer
     from privql.surfaces.cli import main as command
 
     return command(given)

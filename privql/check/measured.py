@@ -30,7 +30,6 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     if name in ("count_if", "countif"):
         node, name = counted_if(node), "count"
     name = "avg" if name == "mean" else name
-    text = renamed(node, node.name)  # in capitals, so that a certificate reads the same however it was asked for
     if name not in _MEASURED:
         help = "COUNT, SUM, AVG, variances, correlations, quantiles, MODE and HISTOGRAM can be measured"
         raise one_decides(node) or not_yet(f"`{name.upper()}` of private rows", node.span, help)
@@ -56,7 +55,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         argument.type,
         where,
         result,
-        text,
+        renamed(node, node.name),  # in capitals, so that a certificate reads the same however it was asked for
         node.span,
         node.privacy,
         node.distinct,

@@ -106,7 +106,8 @@ def split(
         else:
             _sensible(total, clause.span if clause is not None else span)
             each = total.times(Fraction(1, shares.blocks + shares.looking))
-            spent = _shared(total - each.times(Fraction(shares.looking)), wanted, fixed, params, clause)
+            left = total - each.times(Fraction(shares.looking)) if shares.looking else total
+            spent = _shared(left, wanted, fixed, params, clause)
     _within_cap(clause, [*spent, *[each] * shares.looking], params)
     for one, epsilon in zip(wanted, spent, strict=True):
         own = one.aggregate.privacy
@@ -122,14 +123,17 @@ def _total(clause: ast.Privacy | None, default: Fraction | None, params: Mapping
 
 
 def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amount | None:
-    if one.promised is not None:
-        return Amount(one.promised)
     clause = one.aggregate.privacy
-    if clause is None:
+    if one.promised is not None:
+        own = Amount(one.promised)
+    elif clause is None:
         return None
-    if clause.within is not None:
-        return Amount(_within(one, clause, params, sureness(clause, params, confidence)))
-    return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
+    elif clause.within is not None:
+        own = Amount(_within(one, clause, params, sureness(clause, params, confidence)))
+    else:
+        return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
+    _within_cap(clause, [own], params)
+    return own
 
 
 def _shared(
@@ -141,7 +145,8 @@ def _shared(
 ) -> list[Amount]:
     rest = total
     for own in fixed:
-        rest = rest - (own if own is not None else ZERO)
+        if own is not None:
+            rest = rest - own
     if not wanted:
         return []
     span = clause.span if clause is not None else wanted[0].aggregate.span

@@ -67,9 +67,8 @@ class DuckDBEngine:
         self._connection = duckdb.connect(config={"temp_directory": self._folder})
         session.give_meaning(self._connection)
         self._statistics = False
-        session.put(self._connection, "preserve_insertion_order", False)  # no answer depends on it, and it costs memory
-        if threads is not None:
-            session.put(self._connection, "threads", threads)
+        own: dict[str, object] = {"preserve_insertion_order": False}  # no answer depends on it, and it costs memory
+        session.put(self._connection, own if threads is None else {**own, "threads": threads})
         self._connection.execute("SET memory_limit = ?", [memory_limit])
         if not optimizer:
             self._connection.execute("PRAGMA disable_optimizer")

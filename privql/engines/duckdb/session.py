@@ -59,8 +59,7 @@ class UnknownSetting(RuntimeError):
 
 
 def give_meaning(connection: duckdb.DuckDBPyConnection) -> None:
-    for setting, value in MEANING.items():
-        put(connection, setting, value)
+    put(connection, MEANING)
     consult_statistics(connection, False)
 
 
@@ -81,18 +80,19 @@ def consult_statistics(connection: duckdb.DuckDBPyConnection, yes: bool) -> None
 
 def shut_in(connection: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
     """From here on the engine reads these paths, and nothing else of the machine; no setting changes any more."""
-    put(connection, "allowed_configs", [_SWITCHED])
-    put(connection, "allowed_paths", sorted(path for path in paths if "\\" not in path))  # it would be taken for `/`
-    for setting, value in _SHUT.items():
-        put(connection, setting, value)
+    allowed = sorted(path for path in paths if "\\" not in path)  # it would be taken for `/`
+    put(connection, {"allowed_configs": [_SWITCHED], "allowed_paths": allowed, **_SHUT})
 
 
-def put(connection: duckdb.DuckDBPyConnection, setting: str, value: object) -> None:
-    connection.execute(f"SET {setting} = {_written(value)}")
-    ((found,),) = connection.execute("SELECT current_setting(?)", [setting]).fetchall()
-    same = sorted(found) == value if isinstance(value, list) and found is not None else found == value
-    if not same and str(found).lower() != str(value).lower():
-        raise UnknownSetting(setting)
+def put(connection: duckdb.DuckDBPyConnection, settings: Mapping[str, object]) -> None:
+    """All at once: one by one they would take longer than most queries."""
+    connection.execute("; ".join(f"SET {setting} = {_written(value)}" for setting, value in settings.items()))
+    held = ", ".join(f"current_setting('{setting}')" for setting in settings)
+    (found,) = connection.execute(f"SELECT {held}").fetchall()
+    for (setting, value), now in zip(settings.items(), found, strict=True):
+        same = sorted(now) == value if isinstance(value, list) and now is not None else now == value
+        if not same and str(now).lower() != str(value).lower():
+            raise UnknownSetting(setting)
 
 
 def _written(value: object) -> str:
