@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from privql.session import Session as Session
     from privql.session import apply as apply
     from privql.session import connect as connect
+    from privql.session import policy_diff as policy_diff
+    from privql.session import policy_history as policy_history
 
 _HOMES = {
     "Diagnostic": "privql.diagnostics",
@@ -29,8 +31,20 @@ _HOMES = {
     "Session": "privql.session",
     "apply": "privql.session",
     "connect": "privql.session",
+    "policy_diff": "privql.session",
+    "policy_history": "privql.session",
 }
-__all__ = ["Diagnostic", "PrivQLError", "Release", "Session", "__version__", "apply", "connect"]
+__all__ = [
+    "Diagnostic",
+    "PrivQLError",
+    "Release",
+    "Session",
+    "__version__",
+    "apply",
+    "connect",
+    "policy_diff",
+    "policy_history",
+]
 
 
 def __getattr__(name: str) -> Any:

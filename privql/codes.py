@@ -91,6 +91,9 @@ CODES: Final[dict[str, str]] = {
     "PQL0724": "a table's source cannot be read",
     "PQL0725": "a query of the policy names no table it may read",
     "PQL0726": "a unit cannot flow along this column",
+    "PQL0727": "the shares of a budget do not split its δ",
+    "PQL0728": "a budget is raised without a reason",
+    "PQL0729": "a budget does not renew yet",
     "PQL0730": "a number has no bounds",
     "PQL0731": "a value is listed twice",
     "PQL0732": "AT MOST changes nothing",
@@ -101,5 +104,8 @@ CODES: Final[dict[str, str]] = {
     "PQL0743": "the data breaks a key",
     "PQL0744": "a frame does not belong to a table",
     "PQL0745": "a table's keys are not verified yet",
+    "PQL0746": "the policy protects less than the one in force",
+    "PQL0747": "another ledger keeps budgets for the same units",
+    "PQL0748": "files changed, and nothing says that the data did",
     "PQL0901": "a fault of PrivQL itself",
 }

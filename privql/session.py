@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from privql.finish.result import Release
     from privql.pipeline.apply import AppliedPolicy
     from privql.pipeline.run import Desk
+    from privql.pipeline.versions import PolicyDiff, PolicyHistory
 
 Params = Mapping[str, object] | None
 _UNPAID = frozenset({"PQL0502", "PQL0504", "PQL0505"})  # what a text run in part may meet
@@ -267,9 +268,32 @@ def connect(
 
 
 def apply(
-    policy: str | os.PathLike[str], ledger: str | os.PathLike[str], frames: Mapping[str, object] | None = None
+    policy: str | os.PathLike[str],
+    ledger: str | os.PathLike[str],
+    frames: Mapping[str, object] | None = None,
+    *,
+    reason: str = "",
+    by: str | None = None,
 ) -> AppliedPolicy:
-    """The owner's: verify a policy on the data and put it in force in a ledger, which this creates if need be."""
+    """The owner's: verify a policy on the data and put it in force in a ledger, which this creates if need be.
+
+    What protects less than before needs a `reason`; the ledger keeps it, and who applied the policy.
+    """
     from privql.pipeline.apply import apply_policy
 
-    return apply_policy(os.fspath(policy), os.fspath(ledger), frames)
+    who = by if by is not None else getpass.getuser()
+    return apply_policy(os.fspath(policy), os.fspath(ledger), frames, reason=reason, by=who)
+
+
+def policy_diff(policy: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> PolicyDiff:
+    """The owner's: what a policy would change for the loss, against all that a ledger had in force."""
+    from privql.pipeline import versions
+
+    return versions.policy_diff(os.fspath(policy), os.fspath(ledger))
+
+
+def policy_history(ledger: str | os.PathLike[str]) -> PolicyHistory:
+    """The owner's and the auditor's: every version of the policy, and what it changed."""
+    from privql.pipeline import versions
+
+    return versions.policy_history(os.fspath(ledger))

@@ -7,12 +7,14 @@ it. Both are single durable transactions; between them stands a `Permit`, the on
 from privql.ledger.errors import LedgerError, NameTaken, OverBudget, StalePolicy, TooManyResumes
 from privql.ledger.ledger import Ledger
 from privql.ledger.records import (
+    NO_NOTE,
     BudgetRow,
     BudgetState,
     ChargeLine,
     Draw,
     Entry,
     GrantRow,
+    Note,
     Permit,
     PolicyRecord,
     Replay,
@@ -21,6 +23,7 @@ from privql.ledger.records import (
 )
 
 __all__ = [
+    "NO_NOTE",
     "BudgetRow",
     "BudgetState",
     "ChargeLine",
@@ -30,6 +33,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "NameTaken",
+    "Note",
     "OverBudget",
     "Permit",
     "PolicyRecord",

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, check_chargeable
+from privql.ledger import notes
 from privql.ledger.accounts import lines, pay, payers
 from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
 from privql.ledger.policies import Policy, data_version
@@ -56,7 +57,8 @@ def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
     if not request.analyst:
         raise LedgerError("a charge needs an analyst's name")
     version = data_version(db, policy, request.tables)
-    query = request.query, request.parameters, request.policy_version, version, request.measurements
+    meant = notes.origin(db, request.policy_version)
+    query = request.query, request.parameters, meant, version, request.measurements
     return Asked(request, fold(request.analyst), costs, version, identity(*query, costs))
 
 
@@ -129,15 +131,16 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
     release = named(db, analyst, name)
     if release is not None:
         number = charge_number(release)
-        same = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
-        row = db.execute(same, (number, query, FREE)).fetchone()
+        kept = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
+        row = db.execute(kept, (number, query, FREE)).fetchone()
         if row is not None:
             return StoredRelease(release, row[0])
     version = policy.record.version
+    same = identity(query, "", notes.origin(db, version), "", FREE, {})
     number = db.execute(
         "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
         " resumes, reserved_at, released_at, answer) VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?)",
-        (identity(query, "", version, "", FREE, {}), fold(analyst), query, version, FREE, now(), now(), answer),
+        (same, fold(analyst), query, version, FREE, now(), now(), answer),
     ).lastrowid
     assert number is not None
     claim_name(db, analyst, name, release_id(number))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from privql.kernel.cost import Cost
-from privql.ledger import accounts
+from privql.ledger import accounts, notes
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
 from privql.ledger.policies import history, load
@@ -53,7 +53,8 @@ def verify(db: sqlite3.Connection) -> tuple[str, ...]:
     for one in all_entries(db):
         policy = policies[one.policy_version]
         costs = {fold(line.unit): line.cost for line in one.charges}
-        texts = one.query, one.parameters, one.policy_version, one.data_version, one.measurements
+        meant = notes.origin(db, one.policy_version)
+        texts = one.query, one.parameters, meant, one.data_version, one.measurements
         if kept[charge_number(one.release_id) or 0] != identity(*texts, costs):
             found.append(f"{one.release_id}: its text, version or price is not what was charged")
         if overdrawn(drawn(db, one.release_id), one.charges):

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from privql.kernel.cost import Cost
-from privql.ledger import accounts, charges, entries, policies
+from privql.ledger import accounts, charges, entries, notes, policies
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
+    NO_NOTE,
     BudgetRow,
     BudgetState,
     Draw,
     Entry,
     GrantRow,
+    Note,
     Permit,
     PolicyRecord,
     Replay,
@@ -62,12 +65,36 @@ class Ledger:
     # The owner's side
 
     def apply_policy(
-        self, text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow], tables: Iterable[str]
+        self,
+        text: str,
+        budgets: Iterable[BudgetRow],
+        grants: Iterable[GrantRow],
+        tables: Iterable[str],
+        note: Note = NO_NOTE,
+        after: int | None = None,
     ) -> int:
-        """A new version, or the current one if nothing changes. What was spent stays spent, by unit and by budget."""
+        """A new version, or the current one if nothing changes. What was spent stays spent, by unit and by budget.
+
+        `after`: the version that the new one was compared with; no other may have come between.
+        """
         new = policies.declared(text, budgets, grants, tables)
         with self._store.transaction() as db:
-            return policies.apply(db, new)
+            if after is not None and policies.newest(db) != after:
+                raise LedgerError("another version of the policy was applied meanwhile: look at it, and apply again")
+            version = policies.apply(db, new)
+            notes.write(db, version, note, self._store.path)
+            return version
+
+    @property
+    def ledger_id(self) -> str:
+        return self._store.ledger_id
+
+    def place(self) -> str | None:
+        """Where the ledger was when the version in force was applied."""
+        with self._store.transaction("DEFERRED") as db:
+            query = "SELECT place FROM policy_note WHERE version = ?"
+            row = db.execute(query, (policies.newest(db),)).fetchone()
+        return None if row is None else str(row[0])
 
     def refresh(self, table: str, label: str) -> None:
         """REFRESH table AS label: the data changed, so answers are no longer repeated for nothing. Budgets stay."""
@@ -95,17 +122,13 @@ class Ledger:
         """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay."""
         with self._store.transaction() as db:
             policy = self._current(db)
-            if policy.record.version != request.policy_version:
-                raise StalePolicy(
-                    f"the query was checked against version {request.policy_version} of the policy, "
-                    f"and version {policy.record.version} is in force: check it again"
-                )
-            return charges.reserve(db, self._store.ledger_id, policy, request)
+            return charges.reserve(db, self._store.ledger_id, policy, self._still_meant(db, policy, request))
 
     def find(self, request: Request) -> str | None:
         """Which release `reserve` would give back for nothing, if there is one."""
         with self._store.transaction("DEFERRED") as db:
-            return charges.find(db, self._current(db), request)
+            policy = self._current(db)
+            return charges.find(db, policy, self._still_meant(db, policy, request))
 
     def keep(self, analyst: str, name: str, query: str, answer: bytes) -> StoredRelease:
         """Name an answer that cost nothing. A name never moves: another answer of that name is refused."""
@@ -219,6 +242,16 @@ class Ledger:
     def _own(self, permit: Permit) -> None:
         if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
             raise LedgerError("a release needs the permit that this ledger gave")
+
+    def _still_meant(self, db: sqlite3.Connection, policy: Policy, request: Request) -> Request:
+        """The request under the version in force, if that differs in budgets and grants at most from its own."""
+        was, version = request.policy_version, policy.record.version
+        if notes.origin(db, was) != notes.origin(db, version):
+            raise StalePolicy(
+                f"the query was checked against version {was} of the policy, and version {version} is in force, "
+                "which changes more than budgets and grants: connect again and check it anew; nothing was charged"
+            )
+        return replace(request, policy_version=version)
 
     def _current(self, db: sqlite3.Connection) -> Policy:
         version = policies.newest(db)

@@ -15,6 +15,11 @@ from privql.ledger.schema import read, read_if, written, written_if
 from privql.ledger.store import now
 from privql.names import fold
 
+_RECORD = (
+    "SELECT version, text, applied_at, COALESCE(reason, ''), COALESCE(applied_by, '')"
+    " FROM policy LEFT JOIN policy_note USING (version)"
+)
+
 
 @frozen
 class Policy:
@@ -96,7 +101,7 @@ def newest(db: sqlite3.Connection) -> int:
 
 
 def load(db: sqlite3.Connection, version: int) -> Policy:
-    record = PolicyRecord(*db.execute("SELECT * FROM policy WHERE version = ?", (version,)).fetchone())
+    record = PolicyRecord(*db.execute(f"{_RECORD} WHERE version = ?", (version,)).fetchone())
     budgets = {}
     for _, name, unit, epsilon, delta, *optional in db.execute("SELECT * FROM budget WHERE version = ?", (version,)):
         budgets[fold(name)] = BudgetRow(name, unit, read(epsilon), read(delta), *map(read_if, optional))
@@ -108,7 +113,7 @@ def load(db: sqlite3.Connection, version: int) -> Policy:
 
 
 def history(db: sqlite3.Connection) -> tuple[PolicyRecord, ...]:
-    return tuple(PolicyRecord(*row) for row in db.execute("SELECT * FROM policy ORDER BY version"))
+    return tuple(PolicyRecord(*row) for row in db.execute(f"{_RECORD} ORDER BY version"))
 
 
 def refresh(db: sqlite3.Connection, policy: Policy, table: str, label: str) -> None:

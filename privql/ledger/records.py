@@ -71,6 +71,20 @@ class PolicyRecord:
     version: int
     text: str
     applied_at: str
+    reason: str = ""  # why less is protected than before, where it is
+    applied_by: str = ""
+
+
+@frozen
+class Note:
+    """What is kept beside a version. `meaning`: equal where versions differ in budgets and grants at most."""
+
+    reason: str = ""
+    applied_by: str = ""
+    meaning: str = ""
+
+
+NO_NOTE = Note()
 
 
 @frozen

@@ -54,7 +54,13 @@ _STEPS = (
     "ALTER TABLE charge DROP COLUMN drawn",
 )
 
-LAYOUTS = (_FIRST, _STEPS)  # a new file takes all of them, an older one those that it has not had
+_NOTES = (
+    """CREATE TABLE policy_note (
+        version INTEGER PRIMARY KEY REFERENCES policy, reason TEXT NOT NULL, applied_by TEXT NOT NULL,
+        meaning TEXT NOT NULL, place TEXT NOT NULL)""",
+)
+
+LAYOUTS = (_FIRST, _STEPS, _NOTES)  # a new file takes all of them, an older one those that it has not had
 VERSION = len(LAYOUTS)
 
 

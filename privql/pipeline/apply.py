@@ -18,12 +18,13 @@ from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.terms import Scan, Unit
-from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
+from privql.ledger import NO_NOTE, BudgetRow, GrantRow, Ledger, LedgerError, Note
 from privql.names import fold
-from privql.pipeline.policies import bindings, read_policy, stored_text
+from privql.pipeline.policies import bindings, meaning, read_policy, stored_text
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
+from privql.syntax import quote
 
 
 @frozen
@@ -48,13 +49,28 @@ class AppliedPolicy:
         return {"version": self.version, "warnings": [each.to_json() for each in self.warnings], "lost": lost}
 
 
-def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, object] | None = None) -> AppliedPolicy:
-    """Read, verify on the data, and put in force; a PrivQLError says all that stands against it."""
+def apply_policy(
+    policy: str | Path,
+    ledger: str | Path,
+    frames: Mapping[str, object] | None = None,
+    *,
+    reason: str = "",
+    by: str = "",
+) -> AppliedPolicy:
+    """Read, verify on the data, and put in force; a PrivQLError says all that stands against it.
+
+    `reason`: why less may be protected than before, where it is; `by`: who applies it. The ledger keeps both.
+    """
     from privql.engines.duckdb import DuckDBEngine
+    from privql.pipeline.other_ledgers import other_ledgers
+    from privql.pipeline.versions import compared_at, complained
 
     source, base = read_policy(policy)
     catalog, found = build_catalog(source)
     accepted(catalog, found)
+    diff = compared_at(ledger, catalog)
+    if not reason.strip():
+        accepted(catalog, complained(diff, source))
     bound = bindings(catalog, base, frames)
     files = {table: fingerprint(rows) for table, rows in bound.items()}  # before the data is read: it may change after
     engine = DuckDBEngine(bound)
@@ -65,7 +81,10 @@ def apply_policy(policy: str | Path, ledger: str | Path, frames: Mapping[str, ob
     accepted(catalog, found)
     try:
         with Ledger.create(ledger) as opened:
-            version = put_policy(opened, catalog, source, base)
+            found += other_ledgers(ledger, opened, catalog, base)
+            note = Note(reason.strip(), by, meaning(source, base))
+            version = put_policy(opened, catalog, source, base, note, diff.version)
+            found += _unstated(opened, files, catalog, diff.before)
             for table, told in files.items():
                 if told is not None:
                     opened.mark_verified(table, told)
@@ -90,7 +109,26 @@ def fingerprint(rows: Rows) -> str | None:
     return json.dumps(found)
 
 
-def put_policy(ledger: Ledger, catalog: Catalog, source: Source, base: Path) -> int:
+def _unstated(ledger: Ledger, files: Mapping[str, str | None], catalog: Catalog, before: Catalog) -> list[Diagnostic]:
+    """Tables whose files changed since they were verified, and of which no new REFRESH says so."""
+    labels, known = dict(catalog.refreshed), dict(before.refreshed)
+    return [
+        Diagnostic(
+            "PQL0748",
+            f"the files of `{table}` changed since they were verified",
+            NOWHERE,
+            why="while nothing states it, a query that was answered before gets its old answer",
+            help=f"if the data changed, write `REFRESH {quote(table)} AS '…';`",
+            severity="warning",
+        )
+        for table, told in files.items()
+        if told is not None and ledger.verified(table) not in (None, told) and labels.get(table) == known.get(table)
+    ]
+
+
+def put_policy(
+    ledger: Ledger, catalog: Catalog, source: Source, base: Path, note: Note = NO_NOTE, after: int | None = None
+) -> int:
     """The version in force afterwards: a new one if anything changed. The data is the version REFRESH states last."""
     budgets = [
         BudgetRow(
@@ -106,7 +144,7 @@ def put_policy(ledger: Ledger, catalog: Catalog, source: Source, base: Path) -> 
     ]
     grants = [GrantRow(each.budget, each.analyst, each.epsilon, each.delta) for each in catalog.grants]
     tables = [table.name for table in catalog.tables]
-    version = ledger.apply_policy(stored_text(source, base), budgets, grants, tables)
+    version = ledger.apply_policy(stored_text(source, base), budgets, grants, tables, note, after)
     for table, label in dict(catalog.refreshed).items():
         ledger.refresh(table, label)
     return version

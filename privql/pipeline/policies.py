@@ -12,10 +12,11 @@ from pathlib import Path
 
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.engines.interface import Source as Rows
-from privql.ledger import Ledger
+from privql.ledger import Ledger, PolicyRecord
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog
 from privql.policy.findings import accepted, listing, nearest
+from privql.syntax import ast, parse_file, unparse
 
 _HEAD = "-- privql policy "
 
@@ -76,10 +77,21 @@ def stored_text(source: Source, base: Path) -> str:
     return _HEAD + json.dumps({"name": source.name, "folder": str(base)}) + "\n" + source.text
 
 
+def meaning(source: Source, base: Path) -> str:
+    """What a checked query rests on: all that is declared but budgets, grants and the state of the data."""
+    moved = ast.CreateBudget | ast.AlterBudget | ast.Grant | ast.Refresh
+    kept = [unparse(each.statement) for each in parse_file(source)[0] if not isinstance(each.statement, moved)]
+    return json.dumps([str(base), *kept])
+
+
 def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path, int]:
     """The policy in force, its text, the folder that its paths start from, and its version."""
     record = ledger.policy()
+    return *read_record(record), record.version
+
+
+def read_record(record: PolicyRecord) -> tuple[Catalog, Source, Path]:
     head, _, text = record.text.partition("\n")
     kept = json.loads(head.removeprefix(_HEAD))
     source = Source(text, kept["name"])
-    return accepted(*build_catalog(source)), source, Path(kept["folder"]), record.version
+    return accepted(*build_catalog(source)), source, Path(kept["folder"])

@@ -27,6 +27,14 @@ def delta_amount(expr: ast.Expr) -> Fraction:
     return value
 
 
+def share_amount(expr: ast.Expr) -> Fraction:
+    """A part of something: none of it, all of it, or between."""
+    value = _amount(expr)
+    if value > 1:
+        raise _refused(expr, "a share is a part of one", "write a ratio such as `1/4`")
+    return value
+
+
 def row_count(expr: ast.Expr) -> int:
     """The n of AT MOST n ROWS."""
     match expr:

@@ -9,23 +9,40 @@ from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
 from privql.names import fold
 from privql.policy.amounts import delta_amount, epsilon_amount
-from privql.policy.catalog import Budget, Grant, Table
+from privql.policy.catalog import Budget, Grant, Raise, Table
 from privql.policy.findings import Findings
+from privql.policy.shares import read_shares
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
 
 
-def read_budget(create: ast.CreateBudget, units: Mapping[str, Unit], found: Findings) -> Budget | None:
-    """The budget declared, None if its ε is none."""
+def read_budget(
+    create: ast.CreateBudget, altered: Sequence[ast.AlterBudget], units: Mapping[str, Unit], found: Findings
+) -> Budget | None:
+    """The budget declared, with what was added to it since; None if its ε is none."""
     unit = units.get(fold(create.unit))
     if unit is None:
         unknown_unit(create.unit, create.span, units, found)
     epsilon = found.reading(epsilon_amount, create.epsilon)
     delta = found.reading(delta_amount, create.delta) or Fraction(0)
+    raises = tuple(read_raise(each, found) for each in altered)
     default_epsilon = found.reading(epsilon_amount, create.default_epsilon)
     default_delta = found.reading(delta_amount, create.default_delta)
     max_epsilon = found.reading(epsilon_amount, create.max_epsilon)
+    if create.every is not None:
+        found.error(
+            "PQL0729",
+            "a budget that renews cannot be used yet",
+            create.every.span,
+            why="this version does not accept it",
+            help=f"leave `EVERY` out; `ALTER BUDGET {create.name} ADD EPSILON … REASON '…'` gives more when it is time",
+        )
     if epsilon is None:
+        return None
+    epsilon += sum(each.epsilon for each in raises)
+    delta += sum(each.delta for each in raises)
+    if altered and delta >= 1:
+        found.error("PQL0718", "δ must be below 1: δ = 1 promises nothing", altered[-1].span, help="add less")
         return None
     limits: list[tuple[str, Fraction | None, ast.Expr | None, str, Fraction | None]] = [
         ("the default ε", default_epsilon, create.default_epsilon, "the most that one query may spend", max_epsilon),
@@ -51,20 +68,40 @@ def read_budget(create: ast.CreateBudget, units: Mapping[str, Unit], found: Find
         default_epsilon,
         default_delta,
         max_epsilon,
+        read_shares(create, delta, found),
+        raises,
         create.span,
     )
+
+
+def read_raise(alter: ast.AlterBudget, found: Findings) -> Raise:
+    if not alter.reason.strip():
+        found.error(
+            "PQL0728",
+            f"nothing says why `{alter.budget}` is raised",
+            alter.span,
+            why="whoever reads the history later should know",
+            help="write the reason between the quotes",
+        )
+    epsilon = found.reading(epsilon_amount, alter.epsilon) or Fraction(0)
+    return Raise(epsilon, found.reading(delta_amount, alter.delta) or Fraction(0), alter.reason)
+
+
+def known_budget(statement: ast.Grant | ast.AlterBudget, names: Mapping[str, str], found: Findings) -> None:
+    """`names`: of every budget written, also of those that could not be read."""
+    if fold(statement.budget) not in names:
+        place = found.name(statement.span, statement.budget)
+        message = f"no budget is named `{statement.budget}`"
+        found.unknown("PQL0720", message, place, statement.budget, names.values())
 
 
 def read_grants(
     statements: Sequence[ast.Grant], budgets: Mapping[str, Budget], names: Mapping[str, str], found: Findings
 ) -> tuple[Grant, ...]:
-    """One grant an analyst. `names`: of every budget written, also of those that could not be read."""
+    """One grant an analyst."""
     grants: dict[tuple[str, str], Grant] = {}
     for statement in statements:
-        if fold(statement.budget) not in names:
-            place = found.name(statement.span, statement.budget)
-            message = f"no budget is named `{statement.budget}`"
-            found.unknown("PQL0720", message, place, statement.budget, names.values())
+        known_budget(statement, names, found)
         epsilon = found.reading(epsilon_amount, statement.epsilon)
         delta = found.reading(delta_amount, statement.delta)
         budget = budgets.get(fold(statement.budget))

@@ -11,7 +11,7 @@ from typing import TypeVar
 from privql.diagnostics import Diagnostic, Source
 from privql.kernel.terms import Unit
 from privql.names import fold
-from privql.policy.budgets import check_pays, read_budget, read_grants
+from privql.policy.budgets import check_pays, known_budget, read_budget, read_grants
 from privql.policy.catalog import Budget, Catalog, Table, View
 from privql.policy.findings import Findings
 from privql.policy.references import check_via, settle_references
@@ -53,16 +53,15 @@ def build_statements(statements: Sequence[ast.Statement], source: Source) -> tup
     views = {name: _view(create, tables, found) for name, create in views_written.items()}
     check_views(views, tables, found)
     budgets: dict[str, Budget] = {}
+    altered = [each for each in statements if isinstance(each, ast.AlterBudget)]
     for name, written in _distinct(statements, ast.CreateBudget, "budget", found).items():
-        budget = read_budget(written, units, found)
+        budget = read_budget(written, [each for each in altered if fold(each.budget) == name], units, found)
         if budget is not None:
             budgets[name] = budget
-    grants = read_grants(
-        [each for each in statements if isinstance(each, ast.Grant)],
-        budgets,
-        {fold(each.name): each.name for each in statements if isinstance(each, ast.CreateBudget)},
-        found,
-    )
+    names = {fold(each.name): each.name for each in statements if isinstance(each, ast.CreateBudget)}
+    for alter in altered:
+        known_budget(alter, names, found)
+    grants = read_grants([each for each in statements if isinstance(each, ast.Grant)], budgets, names, found)
     refreshed = tuple(_refreshed(each, tables, found) for each in statements if isinstance(each, ast.Refresh))
     if not found.failed:
         check_pays(budgets, tables, units, found)
@@ -82,7 +81,9 @@ def build_statements(statements: Sequence[ast.Statement], source: Source) -> tup
 
 def _owners(statement: ast.Statement, found: Findings) -> None:
     match statement:
-        case ast.CreateUnit() | ast.CreateTable() | ast.CreateView() | ast.CreateBudget() | ast.Grant() | ast.Refresh():
+        case ast.CreateUnit() | ast.CreateTable() | ast.CreateView() | ast.Refresh():
+            return
+        case ast.CreateBudget() | ast.AlterBudget() | ast.Grant():
             return
         case _:
             found.error(

@@ -80,7 +80,18 @@ class View:
 
 
 @frozen
+class Raise:
+    """`ALTER BUDGET … ADD`: more than was declared, and why."""
+
+    epsilon: Fraction
+    delta: Fraction
+    reason: str
+
+
+@frozen
 class Budget:
+    """`epsilon` and `delta` are all there is: what was declared and every raise. `shares`: of δ, as in `shares.py`."""
+
     name: str
     unit: str
     epsilon: Fraction
@@ -88,6 +99,8 @@ class Budget:
     default_epsilon: Fraction | None = None
     default_delta: Fraction | None = None
     max_epsilon: Fraction | None = None
+    shares: tuple[Fraction, ...] = (Fraction(1, 4),) * 4
+    raises: tuple[Raise, ...] = ()
     span: Span = NOWHERE
 
 

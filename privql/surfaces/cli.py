@@ -141,7 +141,33 @@ def _policy_apply(options: argparse.Namespace) -> int:
     from privql.session import apply
 
     inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    Printer(options.format, sys.stdout).applied(apply(options.policy, ledger=options.ledger))
+    applied = apply(options.policy, ledger=options.ledger, reason=options.reason, by=inputs.analyst_name(options.by))
+    Printer(options.format, sys.stdout).applied(applied)
+    return ACCEPTED
+
+
+def _policy_diff(options: argparse.Namespace) -> int:
+    from privql.session import policy_diff
+
+    inputs.query_text(options.policy, None)
+    diff = policy_diff(options.policy, inputs.existing_ledger(options.ledger))
+    Printer(options.format, sys.stdout).told(str(diff), diff.to_json())
+    return REJECTED if diff.unreasoned else ACCEPTED
+
+
+def _policy_history(options: argparse.Namespace) -> int:
+    from privql.session import policy_history
+
+    history = policy_history(inputs.existing_ledger(options.ledger))
+    Printer(options.format, sys.stdout).told(str(history), history.to_json())
+    return ACCEPTED
+
+
+def _policy_show(options: argparse.Namespace) -> int:
+    from privql.pipeline.versions import policy_text
+
+    record = policy_text(inputs.existing_ledger(options.ledger), options.version)
+    Printer(options.format, sys.stdout).told(record.text, {"version": record.version, "text": record.text})
     return ACCEPTED
 
 
@@ -210,14 +236,23 @@ def _parser() -> argparse.ArgumentParser:
 
     demo = command(commands, "demo", _demo, "a synthetic hospital, its policy and a priced report, released")
     demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
-    policy = commands.add_parser("policy", help="the owner's: check a policy, or apply it to a ledger")
-    owner = policy.add_subparsers(metavar="check|apply", required=True)
+    policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
+    owner = policy.add_subparsers(metavar="check|diff|apply|history|show", required=True)
     for name, does, says in (
         ("check", _policy_check, "read a policy and say what is wrong with it"),
+        ("diff", _policy_diff, "say what it would change for the loss; exit 1 if something needs a reason"),
         ("apply", _policy_apply, "make it the policy of a ledger, after its declarations were verified on the data"),
+        ("history", _policy_history, "every version: when, by whom, why, and what it changed"),
+        ("show", _policy_show, "the text of a version"),
     ):
         made = command(owner, name, does, says)
-        made.add_argument("policy", metavar="POLICY", help="a file of CREATE UNIT, TABLE, BUDGET and GRANT")
+        if name in ("check", "diff", "apply"):
+            made.add_argument("policy", metavar="POLICY", help="a file of CREATE UNIT, TABLE, BUDGET and GRANT")
+        if name == "show":
+            made.add_argument("version", metavar="VERSION", nargs="?", type=int, help="which one (that in force)")
+        if name == "apply":
+            made.add_argument("--reason", default="", metavar="TEXT", help="why less may be protected than before")
+            made.add_argument("--as", dest="by", metavar="NAME", help="who applies it (the operating system's user)")
         _ledger(made)
         _format(made)
 

@@ -93,8 +93,9 @@ def test_a_file_of_the_first_layout_is_brought_up_to_date(tmp_path: Path) -> Non
     path = tmp_path / "l.db"
     with ledger(budget(1, delta="1e-6"), path=path) as made:
         granted = permit(made)
-    assert len(LAYOUTS) == 2
+    assert len(LAYOUTS) == 3
     with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE policy_note")
         db.execute("DROP TABLE draw")
         db.execute("ALTER TABLE charge ADD COLUMN drawn BLOB")
         db.execute("UPDATE charge SET drawn = ?", (b"kept",))

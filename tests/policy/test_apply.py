@@ -72,7 +72,7 @@ def test_the_same_policy_again_is_the_same_version(folder: Path) -> None:
     ledger = folder / "ledger.db"
     assert [apply_policy(folder / "policy.pql", ledger).version for _ in range(2)] == [1, 1]
     (folder / "policy.pql").write_text(POLICY.replace("EPSILON 3", "EPSILON 5"))
-    assert apply_policy(folder / "policy.pql", ledger).version == 2
+    assert apply_policy(folder / "policy.pql", ledger, reason="a second study").version == 2
     with Ledger.open(ledger) as opened:
         assert opened.budget_report()[0].budget.epsilon == 5
         assert [record.version for record in opened.policy_history()] == [1, 2]
@@ -260,6 +260,6 @@ def test_what_was_lost_is_shown_to_an_owner_who_renames(folder: Path) -> None:
     with privql.connect(folder / "l.db", analyst="alice") as session:
         session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
     (folder / "policy.pql").write_text(POLICY.replace("patient;", "person;").replace("UNIT patient", "UNIT person"))
-    again = apply_policy(folder / "policy.pql", folder / "l.db")
+    again = apply_policy(folder / "policy.pql", folder / "l.db", reason="they are no patients")
     assert str(again).endswith("version 2 of the policy is in force\nlost so far: patient ε = 0.5")
     assert again.to_json()["lost"] == {"patient": {"epsilon": "1/2", "delta": "0"}}

@@ -105,7 +105,7 @@ def test_the_policy_of_the_language() -> None:
     assert catalog.budgets == (
         Budget(
             "research", "patient", Fraction(3), Fraction(1, 10**6), Fraction(1, 10), None, Fraction(1, 2),
-            catalog.budgets[0].span,
+            span=catalog.budgets[0].span,
         ),
     )  # fmt: skip
     assert catalog.grants == tuple(Grant("research", name, Fraction(1)) for name in ("alice", "bob"))
