@@ -21,17 +21,11 @@ from functools import lru_cache
 from privql.frozen import frozen
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.gaussian import affordable, greatest_mu, root_above
-from privql.kernel.losses import (
-    DIGITS,
-    ORDERS,
-    UNIT,
-    Loss,
-    decimal_of,
-    mu_squared_of_pure,
-    renyi_of_pure,
-    solved,
-)
+from privql.kernel.logarithm import log
+from privql.kernel.losses import ORDERS, UNIT, Loss, mu_squared_of_pure, renyi_of_pure, solved
 from privql.kernel.search import least
+
+_BITS = 112
 
 
 @frozen
@@ -151,9 +145,8 @@ def _most_divergence(epsilon: Fraction, delta: Fraction, at: int) -> int | None:
     if not delta:
         return None
     order = ORDERS[at]
-    taken = DIGITS.divide(DIGITS.ln(decimal_of(order * delta)), decimal_of(order - 1))
-    gained = DIGITS.ln(decimal_of(1 - 1 / order))
-    most = math.floor((epsilon + Fraction(taken) - Fraction(gained)) * UNIT) - 1
+    taken, gained = log(order * delta, _BITS)[0], log(1 - 1 / order, _BITS)[1]
+    most = math.floor(UNIT * (epsilon + (taken / (order - 1) - gained) / (1 << _BITS)))
     return most if most >= 0 else None
 
 

@@ -11,8 +11,7 @@ Of each event (`events`), with p = e^ε/(1+e^ε):
 | concentrated | ε, δ | α·ρ | (2Φ⁻¹(p))², and its δ |
 
 Randomised response with the odds e^ε is the most that a pure ε may lose, in each of them (docs/proofs/filters.md).
-Divergences and μ² are whole numbers of 1/`UNIT`, rounded up. Logarithms are those of `decimal`, whose last digit is
-documented to be right; of 40 digits, what errors may amount to is far below the unit that is added for them.
+Divergences and μ² are whole numbers of 1/`UNIT`, rounded up.
 """
 
 from __future__ import annotations
@@ -20,26 +19,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.enclosure import exp_minus
+from privql.kernel.enclosure import Bounds, exp_minus
 from privql.kernel.events import Event, Events, amount
 from privql.kernel.gaussian import greatest_mu
+from privql.kernel.logarithm import log_near_one
 from privql.kernel.normal import tail
 from privql.kernel.search import least
 from privql.kernel.zcdp import greatest_rho
 
 ORDERS = tuple(1 + Fraction(part * 2**k, 16) for k in range(14) for part in (4, 5, 6, 7))  # α-1 = 1/4, 5/16, … 3584
 UNIT = 2**64
-DIGITS = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
-_NOTHING = 200  # ln(1 + e^-x) is below 10^-86 from here on
+_BITS = 112
 
 
 @frozen
@@ -127,20 +125,16 @@ def _of_pure(epsilon: Fraction) -> tuple[int, ...]:
 
 def renyi_of_pure(epsilon: Fraction, order: Fraction) -> int:
     """R(ε) = ε - (ln(1 + e^-ε) - ln(1 + e^-(2α-1)ε)) / (α-1), in units, rounded up."""
-    between = DIGITS.subtract(_log_of_one_more(epsilon), _log_of_one_more((2 * order - 1) * epsilon))
-    return max(0, math.ceil((epsilon - Fraction(between) / (order - 1)) * UNIT)) + 1
+    least_near, _ = _log_of_one_more(epsilon)
+    _, most_far = _log_of_one_more((2 * order - 1) * epsilon)
+    return math.ceil(UNIT * (epsilon - Fraction(least_near - most_far, 1 << _BITS) / (order - 1)))
 
 
 @lru_cache(maxsize=64)
-def _log_of_one_more(x: Fraction) -> Decimal:
-    """ln(1 + e^-x), for x > 0."""
-    if x > _NOTHING:
-        return Decimal(0)
-    return DIGITS.ln(DIGITS.add(1, DIGITS.exp(-decimal_of(x))))
-
-
-def decimal_of(x: Fraction) -> Decimal:
-    return DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator))
+def _log_of_one_more(x: Fraction) -> Bounds:
+    """Bounds of ln(1 + e^-x), for x > 0."""
+    low, high = exp_minus(x, _BITS)
+    return log_near_one(((1 << _BITS) + low, (1 << _BITS) + high), _BITS)
 
 
 def mu_squared_of_pure(epsilon: Fraction) -> int:

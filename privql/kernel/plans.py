@@ -1,0 +1,201 @@
+"""Mechanisms whose parameters are all fixed before the first of their answers, as one: they lose less than their sum.
+
+The privacy loss of one mechanism is never worse than that of a *pair* of laws that its parameters alone decide,
+whatever its query and the answers before; so that of all together is no worse than the sum of independent losses, one
+of each pair (docs/proofs/plans.md). For ε that is randomised response, whose loss is ε with the chance p =
+e^ε/(1+e^ε), else -ε; for all Gaussians together a normal one, of mean M²/2 and variance M² = Σμ². Of their sum L
+
+    δ(ε) = E[max(0, 1 - e^(ε-L))]
+
+is the least δ for ε. Losses lie on a lattice. An ε that does not is one of its neighbours there by chance, so that p
+stays what it is: who forgets which of them it was sees the same. Chances are whole numbers, rounded up, multiplied as
+polynomials; floats guess an ε, and certified bounds decide whether it will do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+
+from privql.frozen import frozen
+from privql.kernel.cost import LEAST_EPSILON
+from privql.kernel.enclosure import Bounds, exp_minus
+from privql.kernel.events import Events
+from privql.kernel.gaussian import delta_bounds, float_tail, greatest_mu, root_above
+from privql.kernel.losses import Loss, loss_of, solved
+from privql.kernel.search import least
+
+_POINTS = 1 << 12  # of the lattice on either side of 0
+_MOST_POINTS = 1 << 15
+_FINE = 8  # steps in the deviation of one event, at least
+_BITS = 80  # of the smallest chance that matters
+_SMALL = 12  # what comes to 2^-12 of a δ may be bounded crudely
+_DIGITS = 5  # of an ε that is found
+
+
+def planned(events: Events, delta: Fraction) -> Loss:
+    """What all of them together lose, if none of their parameters depends on any of the answers. Plain addition then
+    bears the least ε that goes with a δ up to `delta`, or the sums where these are no more."""
+    plain = loss_of(events)
+    chance = sum((event.cost.delta for event in events if event.kind == "concentrated"), Fraction(0))
+    if not events or chance >= delta:
+        return plain
+    square = sum((greatest_mu(e.cost.epsilon, e.cost.delta) ** 2 for e in events if e.kind == "gaussian"), Fraction(0))
+    epsilons = [event.cost.epsilon for event in events if event.kind != "gaussian"]
+    found, failing = _least_epsilon(epsilons, square, delta - chance)
+    if found >= plain.epsilon and plain.delta <= delta:
+        return plain
+    return Loss(found, failing + chance, plain.keys, plain.renyi, plain.gauss, plain.gauss_delta)
+
+
+def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """A few digits of the least ε for this δ, and what of the δ it needs."""
+    bits = _BITS + delta.denominator.bit_length() - delta.numerator.bit_length()
+    law = _Law(*_added(epsilons, _points(epsilons, square), bits), root_above(square) if square else Fraction(0), bits)
+    most = math.floor(delta * (1 << bits))
+    guess = max(law.guess(float(delta)), float(LEAST_EPSILON))
+    step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
+    epsilon = least(lambda n: n > 0 and law.delta(n * step, most) <= most, math.ceil(Fraction(guess) / step)) * step
+    return epsilon, Fraction(law.delta(epsilon, most), 1 << bits)
+
+
+@frozen
+class _Law:
+    """Of a privacy loss: chances of `low`, `low` + 1, … steps, in units of 2^-bits and none too small, and beside them
+    a normal loss of Gaussian noise."""
+
+    step: Fraction
+    low: int
+    chances: list[int]
+    mu: Fraction
+    bits: int
+
+    def delta(self, epsilon: Fraction, most: int) -> int:
+        """An upper bound of the least δ for this ε, near if about `most`."""
+        small, total, above = most >> _SMALL, 0, 0
+        for at in reversed(range(len(self.chances))):
+            if not (chance := self.chances[at]):
+                continue
+            above += chance
+            if above <= small:
+                total = above
+                continue
+            each = self._failing(epsilon - (self.low + at) * self.step)
+            total += (chance * each >> self.bits) + 1
+            if each <= small:
+                return total + (sum(self.chances[:at]) * each >> self.bits) + 1
+        return total
+
+    def _failing(self, rest: Fraction) -> int:
+        """At least what δ the normal loss leaves of an ε; the rest may be negative."""
+        one = 1 << self.bits
+        failing = delta_bounds(abs(rest), self.mu, self.bits)[1] if self.mu else 0
+        return failing if rest >= 0 else one - (exp_minus(-rest, self.bits)[0] * max(one - failing, 0) >> self.bits)
+
+    def guess(self, delta: float) -> float:
+        """About the least ε."""
+        step, mu, one = float(self.step), float(self.mu), 1 << self.bits
+        losses = [((self.low + at) * step, chance / one) for at, chance in enumerate(self.chances)]
+        losses = [(loss, chance) for loss, chance in losses if chance * len(losses) > delta / (1 << _SMALL)]
+
+        def failing(rest: float) -> float:
+            if not mu:
+                return -math.expm1(rest) if rest < 0 else 0.0
+            far = float_tail(rest / mu + mu / 2)
+            return float_tail(rest / mu - mu / 2) - (math.exp(rest) * far if far else 0.0)
+
+        def enough(epsilon: float) -> bool:
+            return sum(chance * failing(epsilon - loss) for loss, chance in losses) <= delta
+
+        return solved(enough, 0.0, losses[-1][0] + mu * mu / 2 + mu * math.sqrt(2 - 2 * math.log(delta)))
+
+
+def _points(epsilons: Sequence[Fraction], square: Fraction) -> int:
+    """How many steps the greatest loss may have. What chance adds to the variance of n events is n·step²/4 at most;
+    where nothing else is smooth, a few large losses need a lattice finer than that."""
+    total, squares = float(sum(epsilons, Fraction(0))), float(sum((e * e for e in epsilons), square))
+    needed = math.ceil(_FINE * total * math.sqrt(len(epsilons) / squares)) if epsilons else 1
+    return min(needed if square else max(needed, _POINTS), _MOST_POINTS)
+
+
+def _added(epsilons: Sequence[Fraction], points: int, bits: int) -> tuple[Fraction, int, list[int]]:
+    """The lattice's step, the least loss in steps, and the chance of each from there, of all randomised responses."""
+    if not epsilons:
+        return Fraction(1), 0, [1 << bits]
+    step, total = reduce(_common, epsilons), sum(epsilons, Fraction(0))
+    if total > points * step:
+        step = total / points
+    laws = []
+    for epsilon, times in Counter(epsilons).items():
+        low, chances = _on_lattice(epsilon, step, bits)
+        laws.append((low * times, _power(chances, times, bits)))
+    while len(laws) > 1:
+        laws.sort(key=lambda law: -len(law[1]))
+        (low, chances), (other_low, others) = laws.pop(), laws.pop()
+        laws.append((low + other_low, _product(chances, others, bits)))
+    return step, *laws[0]
+
+
+def _common(one: Fraction, other: Fraction) -> Fraction:
+    """The greatest number of which both are multiples."""
+    return Fraction(
+        math.gcd(one.numerator * other.denominator, other.numerator * one.denominator),
+        one.denominator * other.denominator,
+    )
+
+
+def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> tuple[int, list[int]]:
+    """The least loss in steps, and chances from there, of the response for ε: by chance it is that of one multiple of
+    the step or of the next, so often that it is told right no less often."""
+    below, one = int(epsilon / step), 1 << bits
+    right = _right(below * step, bits)
+    if below * step == epsilon:
+        return -below, _response(below, step, bits)
+    wanted, next_right = _right(epsilon, bits), _right((below + 1) * step, bits)
+    between = next_right[0] - right[1]
+    often = min(one, -(-((wanted[1] - right[0]) << bits) // between)) if between > 0 else one
+    near, far = _response(below, step, bits), _response(below + 1, step, bits)
+    both = [often * chance for chance in far]
+    for at, chance in enumerate(near, 1):
+        both[at] += (one - often) * chance
+    return -below - 1, [-(-chance >> bits) for chance in both]
+
+
+def _right(epsilon: Fraction, bits: int) -> Bounds:
+    """Bounds of e^ε/(1+e^ε)."""
+    low, high = exp_minus(epsilon, bits)
+    one = 1 << bits
+    return (one << bits) // (one + high), -(-(one << bits) // (one + low))
+
+
+def _response(steps: int, step: Fraction, bits: int) -> list[int]:
+    """Upper bounds of the chances of all losses from -steps to steps."""
+    low, high = _right(steps * step, bits)
+    chances = [0] * (2 * steps + 1)
+    chances[0] += (1 << bits) - low
+    chances[-1] += high
+    return chances
+
+
+def _power(chances: list[int], times: int, bits: int) -> list[int]:
+    """Of so many together."""
+    if times == 1:
+        return chances
+    half = _power(chances, times // 2, bits)
+    both = _product(half, half, bits)
+    return _product(both, chances, bits) if times % 2 else both
+
+
+def _product(one: list[int], other: list[int], bits: int) -> list[int]:
+    """Of both together, rounded up: polynomials as two numbers, each digit of which has room for a coefficient."""
+    room = max(one).bit_length() + max(other).bit_length() + min(len(one), len(other)).bit_length()
+    width = room // 8 + 1
+    packed = [
+        int.from_bytes(b"".join(each.to_bytes(width, "little") for each in law), "little") for law in (one, other)
+    ]
+    length = len(one) + len(other) - 1
+    digits = (packed[0] * packed[1]).to_bytes(width * length, "little")
+    return [-(-int.from_bytes(digits[at : at + width], "little") >> bits) for at in range(0, width * length, width)]
