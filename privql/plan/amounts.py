@@ -38,7 +38,9 @@ class Amount:
         return Amount(self.constant + other.constant, tuple((n, f) for n, f in factors.items() if f))
 
     def __sub__(self, other: Amount) -> Amount:
-        return self + other.times(Fraction(-1)) if self.params or other.params else Amount(self.constant - other.constant)
+        if not self.params and not other.params:
+            return Amount(self.constant - other.constant)
+        return self + other.times(Fraction(-1))
 
     def times(self, factor: Fraction) -> Amount:
         return Amount(self.constant * factor, tuple((name, f * factor) for name, f in self.params if factor))
