@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from privql.check import expressions as ex
-from privql.check.operations import known_from
+from privql.check.operations import known_from, not_yet
 from privql.check.relations import SortKey
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import PrivQLError, refuse
@@ -36,6 +36,14 @@ def not_taken(node: ast.Call, args: Sequence[Typed], star: bool) -> PrivQLError:
         node.span,
         help="cast the argument, or correct it",
     )
+
+
+def own_clause(node: ast.Call, chooses: bool) -> None:
+    """Of what a clause says, δ is for the whole query; so is its noise, unless the aggregate has none."""
+    clause = node.privacy
+    if clause is not None and (clause.delta is not None or (clause.mechanism is not None and not chooses)):
+        said = "DELTA" if clause.delta is not None else "USING"
+        raise not_yet(f"{said} inside `{node.name.upper()}`", clause.span, "put it at the end of the query")
 
 
 def unordered(node: ast.Call) -> PrivQLError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from privql.check import constants
 from privql.check import expressions as ex
-from privql.check.arguments import renamed
+from privql.check.arguments import own_clause, renamed
 from privql.check.exact import exact, grouping
 from privql.check.features import feature
 from privql.check.made_of import of_pairs
@@ -122,10 +122,9 @@ def _aggregate(node: ast.Call, name: str, place: Place) -> Typed:
     if collector.private:
         if collector.gathered:
             return feature(node, name, place)
+        own_clause(node, name == "mode")
         if name == "mode":
             return mode(node, place)
-        if node.privacy is not None and node.privacy.mechanism is not None:
-            raise not_yet(f"USING inside `{name.upper()}`", node.privacy.span, "put it at the end of the query")
         if (function := meant(name)) is not None:
             return spread(node, function, place)
         if (function := placed(name)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from privql.check.arguments import own_clause
 from privql.check.exact import exact
 from privql.check.expressions import typed
 from privql.check.histogram import histogram
@@ -41,6 +42,8 @@ def unpacked(node: ast.Call, place: Place) -> Fields:
         raise not_yet(f"several rows of `{node.name.upper()}` in a query inside an expression", node.span)
     if node.nulls is not None or node.limit is not None:
         raise not_yet("LIMIT and IGNORE NULLS inside an aggregate", node.span)
+    if collector.private:
+        own_clause(node, node.name.lower() == "top")
     return _constants(node, place) if labels(node) else _MADE.get(node.name.lower(), _quantiles)(node, place)
 
 

@@ -210,6 +210,12 @@ def test_a_cap_is_a_cap(session: Session) -> None:
     assert [d.code for d in check.diagnostics] == ["PQL0506"]
 
 
+def test_a_cap_of_one_aggregate_is_one_too(session: Session) -> None:
+    accepted(session, "SELECT COUNT(* WITHIN 10 AT 95% MAX EPSILON 0.2844) FROM patients SPEND EPSILON 1")
+    check = session.check("SELECT COUNT(* WITHIN 10 AT 95% MAX EPSILON 0.2843) FROM patients SPEND EPSILON 1")
+    assert [d.code for d in check.diagnostics] == ["PQL0506"]
+
+
 def sole(session: Session, text: str) -> Measurement:
     (one,) = accepted(session, text).measurements
     return one
