@@ -1,7 +1,8 @@
 """Frozen records that are cheap to define: `dataclass(frozen=True, slots=True)` in all but the time it takes.
 
 The standard decorator compiles six functions a class, about 0.3 ms; for the hundred classes of the two trees that is
-a third of what `privql check` may take to start. Here one function a class is compiled, and the others are shared.
+a third of what `privql check` may take to start. Here one function a class is compiled, when it is first needed, and
+the others are shared.
 
 Trees of records are walked by `inside` and made anew by `rebuilt`.
 """
@@ -36,6 +37,16 @@ def frozen(cls: type[T] | None = None, /, *, kw_only: bool = False) -> type[T] |
 
 
 def _initialise(made: Any) -> None:
+    """`__init__` is compiled when the first record is made: of most classes a query makes none."""
+
+    def first(self: Any, *values: Any, **named: Any) -> None:
+        made.__init__ = _compiled(made)
+        made.__init__(self, *values, **named)
+
+    made.__init__ = first
+
+
+def _compiled(made: Any) -> Any:
     """`__init__` with the fields as its parameters, those that are keyword-only behind a star."""
     known: dict[str, Any] = {"set_": object.__setattr__}
     plain: list[str] = ["self"]
@@ -54,7 +65,7 @@ def _initialise(made: Any) -> None:
         body.append(f"set_(self, {each.name!r}, {value})")
     parameters = ", ".join([*plain, *(["*", *named] if named else [])])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), known)
-    made.__init__ = known["__init__"]
+    return known["__init__"]
 
 
 def _share(made: Any, values: Callable[[Any], Any]) -> None:

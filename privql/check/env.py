@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -54,7 +54,7 @@ class Settings:
 NO_SETTINGS = Settings()
 
 
-@dataclass(frozen=True)
+@frozen
 class Env:
     catalog: Catalog
     params: Mapping[str, object] = field(default_factory=dict)

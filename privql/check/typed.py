@@ -155,7 +155,7 @@ class Context:
         return max(labels, default=Label.PUBLIC)
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """Where an expression stands: what is in sight, what is known to hold, and what may be called."""
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from privql.diagnostics import Span
+from privql.frozen import frozen
 from privql.syntax.ast import Node
 
 Action = Callable[..., Any]
@@ -47,7 +48,7 @@ class Deep(Exception):
         self.span = span
 
 
-@dataclass(frozen=True)
+@frozen
 class Automaton:
     terminals: tuple[str, ...]
     keywords: frozenset[str]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from privql.diagnostics import Fix, Span
+from privql.frozen import frozen
 from privql.syntax.automaton import END, Tokens, automaton
 
 _FAR = 400  # tokens beyond a repair that must be readable with it
 _SHOWN = 40  # characters of the user's own text in a message
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """A statement's tokens, and the first that cannot follow those before it."""
 
