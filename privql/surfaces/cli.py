@@ -14,15 +14,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import privql
-from privql.diagnostics import Diagnostic, PrivQLError, Source
+from privql.diagnostics import PrivQLError
 from privql.surfaces import inputs
-from privql.surfaces.formats import FAULT, FORMATS, Printer
+from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
+from privql.surfaces.owner import owner_commands
+from privql.surfaces.words import (
+    ACCEPTED,
+    INTERRUPTED,
+    PIPE_CLOSED,
+    REJECTED,
+    WRONG,
+    complain,
+    format_option,
+    ledger_option,
+)
 
 if TYPE_CHECKING:
     from privql.session import Session
-
-ACCEPTED, REJECTED, WRONG, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -88,7 +97,7 @@ def _check(options: argparse.Namespace) -> int:
     with _session(options) as session:
         checked = session.check_text(given.text, name=given.name, params=inputs.parameters(options.param))
     Printer(options.format, sys.stdout).check(checked)
-    _complain(checked.diagnostics)
+    complain(checked.diagnostics)
     return ACCEPTED if checked.ok else REJECTED
 
 
@@ -126,51 +135,6 @@ def _repl(options: argparse.Namespace) -> int:
         return repl(session, inputs.parameters(options.param), options.format)
 
 
-def _policy_check(options: argparse.Namespace) -> int:
-    from privql.policy.build import build_catalog
-
-    given = inputs.query_text(options.policy, None)
-    _, found = build_catalog(Source(given.text, given.name))
-    rejected = any(diagnostic.severity == "error" for diagnostic in found)
-    Printer(options.format, sys.stdout).policy(not rejected, found)
-    _complain(found)
-    return REJECTED if rejected else ACCEPTED
-
-
-def _policy_apply(options: argparse.Namespace) -> int:
-    from privql.session import apply
-
-    inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    applied = apply(options.policy, ledger=options.ledger, reason=options.reason, by=inputs.analyst_name(options.by))
-    Printer(options.format, sys.stdout).applied(applied)
-    return ACCEPTED
-
-
-def _policy_diff(options: argparse.Namespace) -> int:
-    from privql.session import policy_diff
-
-    inputs.query_text(options.policy, None)
-    diff = policy_diff(options.policy, inputs.existing_ledger(options.ledger))
-    Printer(options.format, sys.stdout).told(str(diff), diff.to_json())
-    return REJECTED if diff.unreasoned else ACCEPTED
-
-
-def _policy_history(options: argparse.Namespace) -> int:
-    from privql.session import policy_history
-
-    history = policy_history(inputs.existing_ledger(options.ledger))
-    Printer(options.format, sys.stdout).told(str(history), history.to_json())
-    return ACCEPTED
-
-
-def _policy_show(options: argparse.Namespace) -> int:
-    from privql.pipeline.versions import policy_text
-
-    record = policy_text(inputs.existing_ledger(options.ledger), options.version)
-    Printer(options.format, sys.stdout).told(record.text, {"version": record.version, "text": record.text})
-    return ACCEPTED
-
-
 def _demo(options: argparse.Namespace) -> int:
     from privql.surfaces.demo import demo
 
@@ -187,12 +151,6 @@ def _session(options: argparse.Namespace) -> Session:
         inputs.query_text(policy, None)
         return connect(policy=policy, ledger=":memory:", analyst=analyst, data=data)
     return connect(inputs.existing_ledger(options.ledger), analyst=analyst, data=data)
-
-
-def _complain(diagnostics: Sequence[Diagnostic]) -> None:
-    sys.stdout.flush()
-    if diagnostics:
-        print("\n\n".join(str(diagnostic) for diagnostic in diagnostics), file=sys.stderr)
 
 
 # ---------------------------------------------------------------- the words
@@ -227,35 +185,17 @@ def _parser() -> argparse.ArgumentParser:
         if text:
             made.add_argument("file", nargs="?", metavar="FILE", help="a file of statements; - reads standard input")
             made.add_argument("-c", dest="text", metavar="TEXT", help="the statements themselves")
-        _ledger(made)
+        ledger_option(made)
         made.add_argument("--as", dest="analyst", metavar="NAME", help="who asks (the operating system's user)")
         made.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="bind $NAME; repeatable")
         made.add_argument("--dummy", action="store_true", help="invented rows instead of the private tables")
-        _format(made)
+        format_option(made)
         return made
 
     demo = command(commands, "demo", _demo, "a synthetic hospital, its policy and a priced report, released")
     demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
-    owner = policy.add_subparsers(metavar="check|diff|apply|history|show", required=True)
-    for name, does, says in (
-        ("check", _policy_check, "read a policy and say what is wrong with it"),
-        ("diff", _policy_diff, "say what it would change for the loss; exit 1 if something needs a reason"),
-        ("apply", _policy_apply, "make it the policy of a ledger, after its declarations were verified on the data"),
-        ("history", _policy_history, "every version: when, by whom, why, and what it changed"),
-        ("show", _policy_show, "the text of a version"),
-    ):
-        made = command(owner, name, does, says)
-        if name in ("check", "diff", "apply"):
-            made.add_argument("policy", metavar="POLICY", help="a file of CREATE UNIT, TABLE, BUDGET and GRANT")
-        if name == "show":
-            made.add_argument("version", metavar="VERSION", nargs="?", type=int, help="which one (that in force)")
-        if name == "apply":
-            made.add_argument("--reason", default="", metavar="TEXT", help="why less may be protected than before")
-            made.add_argument("--as", dest="by", metavar="NAME", help="who applies it (the operating system's user)")
-        _ledger(made)
-        _format(made)
-
+    owner_commands(policy, command)
     for name, does, says in (
         ("check", _check, "prove and price a file of queries; reads no private row and spends nothing"),
         ("explain", _explain, "say how a query is measured, what it costs and why"),
@@ -267,11 +207,3 @@ def _parser() -> argparse.ArgumentParser:
     asking("repl", _repl, "ask line by line", text=False)
     asking("budget", _budget, "what is spent and what is left", text=False)
     return parser
-
-
-def _ledger(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--ledger", default="ledger.db", metavar="LEDGER", help="where budget is kept (ledger.db)")
-
-
-def _format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print (table)")

@@ -149,6 +149,26 @@ def test_who_was_granted_nothing_spends_nothing(applied: Command) -> None:
     assert "PQL05" in refused.err
 
 
+def test_an_owner_sees_what_a_policy_changes_and_says_why(applied: Command, hospital: Path) -> None:
+    text = (hospital / "policy.pql").read_text(encoding="utf-8")
+    assert applied("policy", "diff", "policy.pql").out.startswith("this changes nothing for the loss")
+    (hospital / "next.pql").write_text(text.replace("EPSILON 3", "EPSILON 9", 1), encoding="utf-8")
+    weaker = applied("policy", "diff", "next.pql")
+    assert weaker.code == 1 and "had 3" in weaker.out and "--reason" in weaker.out
+    assert json.loads(applied("policy", "diff", "next.pql", "--format", "json").out)["accepted"] is False
+    refused = applied("policy", "apply", "next.pql")
+    assert refused.code == 1 and "PQL0746" in refused.err
+    assert applied("policy", "apply", "next.pql", "--reason", "a second study", "--as", "olga").code == 0
+    history = applied("policy", "history")
+    assert history.code == 0 and "by olga" in history.out and "reason: a second study" in history.out
+    assert len(json.loads(applied("policy", "history", "--format", "json").out)["versions"]) == 2
+    assert applied("policy", "show", "1").out.strip() == text.strip()
+    assert "EPSILON 9" in applied("policy", "show").out
+    assert applied("policy", "show", "3").code == 1
+    assert applied("policy", "show", "x").code == 2
+    assert applied("policy", "history", "--ledger", "absent.db").code == 2
+
+
 def test_a_policy_is_checked(privql: Command, hospital: Path) -> None:
     assert privql("policy", "check", "policy.pql").code == 0
     (hospital / "wrong.pql").write_text("CREATE UNIT patient; CREATE UNIT Patient;", encoding="utf-8")

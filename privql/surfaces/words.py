@@ -1,0 +1,26 @@
+"""What the commands share: how they end, how they complain, and the options that most of them take."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from privql.diagnostics import Diagnostic
+from privql.surfaces.formats import FORMATS
+
+ACCEPTED, REJECTED, WRONG, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+
+
+def complain(diagnostics: Sequence[Diagnostic]) -> None:
+    sys.stdout.flush()
+    if diagnostics:
+        print("\n\n".join(str(diagnostic) for diagnostic in diagnostics), file=sys.stderr)
+
+
+def ledger_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ledger", default="ledger.db", metavar="LEDGER", help="where budget is kept (ledger.db)")
+
+
+def format_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print (table)")
