@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,7 +19,8 @@ import numpy as np
 from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
-from privql.kernel.cost import Cost
+from privql.kernel.events import Events, events
+from privql.kernel.losses import NO_LOSS, loss_of
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.places import chosen
@@ -66,27 +67,28 @@ def release(
     if step < len(drawn):
         noisy = drawn[step].noisy
     else:
-        costs = _covered(permit, drawn, wanted)
+        met = _covered(permit, drawn, wanted)
         try:
             made = [_drawn(one, engine, publics) for one in wanted]
         except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
             raise EngineError("failed") from None
         if not unmoved():
             raise EngineError("failed")
-        noisy = ledger.draw(permit, step, costs, json.dumps(made).encode())
+        noisy = ledger.draw(permit, step, met, json.dumps(made).encode())
     return [_read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
 
 
-def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) -> dict[str, Cost]:
-    """What each unit loses by this step: with the steps before, no more than was charged."""
-    costs: dict[str, Cost] = {}
+def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) -> dict[str, Events]:
+    """What each unit meets by this step: with the steps before, it loses no more than was charged, however counted."""
+    met: dict[str, Events] = {}
     for one in wanted:
-        costs[fold(one.unit.name)] = costs.get(fold(one.unit.name), Cost()) + one.cost
-    paid: Mapping[str, Cost] = {fold(line.unit): line.cost for line in permit.charges}
-    for unit, cost in costs.items():
-        if not sum((one.spent.get(unit, Cost()) for one in drawn), cost) <= paid.get(unit, Cost()):
+        met[fold(one.unit.name)] = met.get(fold(one.unit.name), ()) + events(one)
+    paid = {fold(line.unit): loss_of(line.events) for line in permit.charges}
+    for unit, new in met.items():
+        before = sum((one.spent.get(unit, ()) for one in drawn), ())
+        if not loss_of(before + new) <= paid.get(unit, NO_LOSS):
             raise Unpaid("the measurements cost more than was charged")
-    return costs
+    return met
 
 
 def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:

@@ -67,6 +67,17 @@ class Loss:
             self.gauss_delta + other.gauss_delta,
         )
 
+    def times(self, number: int) -> Loss:
+        """What so many of it come to."""
+        return Loss(
+            self.epsilon * number,
+            self.delta * number,
+            self.keys * number,
+            tuple(each * number for each in self.renyi),
+            self.gauss * number,
+            self.gauss_delta * number,
+        )
+
     def __le__(self, other: Loss) -> bool:
         """In every way; not a total order."""
         return (

@@ -4,8 +4,9 @@
 it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
 """
 
-from privql.ledger.errors import LedgerError, NameTaken, OverBudget, StalePolicy, TooManyResumes
+from privql.ledger.errors import LedgerError, NameTaken, OverBudget, Reason, StalePolicy, TooManyResumes
 from privql.ledger.ledger import Ledger
+from privql.ledger.plans import affordable
 from privql.ledger.records import (
     NO_NOTE,
     BudgetRow,
@@ -16,7 +17,9 @@ from privql.ledger.records import (
     GrantRow,
     Note,
     Permit,
+    PlanRequest,
     PolicyRecord,
+    Prepaid,
     Replay,
     Request,
     StoredRelease,
@@ -36,10 +39,14 @@ __all__ = [
     "Note",
     "OverBudget",
     "Permit",
+    "PlanRequest",
     "PolicyRecord",
+    "Prepaid",
+    "Reason",
     "Replay",
     "Request",
     "StalePolicy",
     "StoredRelease",
     "TooManyResumes",
+    "affordable",
 ]

@@ -1,33 +1,55 @@
-"""Who pays: what every budget has spent and has left, and which of an analyst's budgets a charge goes to."""
+"""Who pays: what every budget has lost and has left, and which of an analyst's budgets a charge goes to."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 
+from privql.frozen import frozen
+from privql.kernel import events as mechanisms
+from privql.kernel import losses
 from privql.kernel.cost import Cost
+from privql.kernel.events import Events
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger.errors import LedgerError, OverBudget, Reason
 from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy
 from privql.ledger.records import BudgetRow, BudgetState, ChargeLine
-from privql.ledger.schema import read, written
 from privql.names import fold
 
-Totals = dict[tuple[str, str], Cost]  # by budget and analyst, '' for all of them
+Scope = tuple[str, str]  # budget and analyst, '' for all of them
+Totals = dict[Scope, Loss]
+
+
+@frozen
+class Asking:
+    """What is to be charged to one unit: the loss of a query, or of a plan; that of a plan depends on who pays."""
+
+    cost: Cost  # added up, for people
+    queries: tuple[Fraction, ...]  # the ε of each
+    losses: Callable[[BudgetState], Iterable[Loss]]  # the first that is admitted is taken
+
+    @classmethod
+    def one(cls, events: Events) -> Asking:
+        loss = loss_of(events)
+        return cls(loss.cost, (loss.epsilon,), lambda _: (loss,))
 
 
 def totals(db: sqlite3.Connection, unit: str, analyst: str = "") -> Totals:
     """What the unit lost, in all and by budget, and what this analyst spent of each budget."""
-    query = "SELECT budget, analyst, epsilon, delta FROM total WHERE unit = ? AND analyst IN ('', ?)"
+    query = "SELECT budget, analyst, loss FROM total WHERE unit = ? AND analyst IN ('', ?)"
     rows = db.execute(query, (fold(unit), fold(analyst)))
-    return {(budget, by): Cost(read(epsilon), read(delta)) for budget, by, epsilon, delta in rows}
+    return {(budget, by): losses.read(loss) for budget, by, loss in rows}
 
 
 def state(policy: Policy, budget: BudgetRow, analyst: str | None, spending: Totals) -> BudgetState:
     name = fold(budget.name)
-    spent = spending.get((name, ""), Cost())
-    own = spent if analyst is None else spending.get((name, fold(analyst)), Cost())
+    lost = spending.get((name, ""), NO_LOSS)
+    own = lost if analyst is None else spending.get((name, fold(analyst)), NO_LOSS)
     grant = None if analyst is None else policy.grant(budget.name, analyst)
-    return BudgetState(budget, analyst, grant, spent, own, spending.get(("", ""), Cost()))
+    unit = spending.get(("", ""), NO_LOSS).cost
+    return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit)
 
 
 def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> list[BudgetState]:
@@ -36,29 +58,31 @@ def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> l
     rows = [budget for budget in policy.of_unit(unit) if policy.may_use(budget.name, analyst)]
     states = [state(policy, budget, analyst, spending) for budget in rows]
     if len(states) > 1:
-        states.sort(key=lambda found: (-found.left.epsilon, -found.left.delta, fold(found.budget.name)))
+        left = {id(one): one.left for one in states}
+        states.sort(key=lambda one: (-left[id(one)].epsilon, -left[id(one)].delta, fold(one.budget.name)))
     return states
 
 
 def payers(
-    db: sqlite3.Connection, policy: Policy, analyst: str, costs: dict[str, Cost], chosen: str | None
-) -> list[tuple[BudgetState, Cost]]:
-    """For each unit the budget that pays, or OverBudget. A chosen budget pays for its unit alone."""
+    db: sqlite3.Connection, policy: Policy, analyst: str, asked: dict[str, Asking], chosen: str | None
+) -> list[tuple[BudgetState, Loss]]:
+    """For each unit the budget that pays and what it loses, or OverBudget. A chosen budget pays for its unit alone."""
     row = None
     if chosen is not None:
         row = policy.budgets.get(fold(chosen))
         if row is None:
             raise LedgerError(f"the policy has no budget `{chosen}`")
-        if fold(row.unit) not in costs:
+        if fold(row.unit) not in asked:
             raise LedgerError(f"budget `{row.name}` is for unit `{row.unit}`, which this query does not charge")
-    return [(_payer(db, policy, analyst, unit, cost, row), cost) for unit, cost in costs.items()]
+    return [_payer(db, policy, analyst, unit, one, row) for unit, one in asked.items()]
 
 
 def _payer(
-    db: sqlite3.Connection, policy: Policy, analyst: str, unit: str, cost: Cost, chosen: BudgetRow | None
-) -> BudgetState:
+    db: sqlite3.Connection, policy: Policy, analyst: str, unit: str, asked: Asking, chosen: BudgetRow | None
+) -> tuple[BudgetState, Loss]:
     """The fullest of the analyst's budgets for the unit that can pay: what can be afforded is never refused."""
     declared = policy.of_unit(unit)
+    cost = asked.cost
     if not declared:
         raise OverBudget(None, unit, Cost(), cost, "no budget")
     found = usable(db, policy, analyst, unit)
@@ -68,33 +92,38 @@ def _payer(
         raise OverBudget(chosen.name if chosen in declared else None, declared[0].unit, Cost(), cost, "no grant")
     reasons: list[Reason] = []
     for one in found:
-        reason = refusal(one, cost)
-        if reason is None:
-            return one
-        reasons.append(reason)
+        for loss in asked.losses(one):
+            reason = refusal(one, loss, asked.queries)
+            if reason is None:
+                return one, loss
+            reasons.append(reason)
     raise OverBudget(found[0].budget.name, found[0].budget.unit, found[0].left, cost, reasons[0])
 
 
-def pay(
-    db: sqlite3.Connection, number: int, analyst: str, spelling: str, paying: BudgetState, cost: Cost
-) -> ChargeLine:
-    """Write one unit's part of a charge and add it to every total that it belongs to."""
-    unit, budget = fold(paying.budget.unit), fold(paying.budget.name)
-    amounts = written(cost.epsilon), written(cost.delta)
-    line = ChargeLine(spelling, paying.budget.name, cost)
-    db.execute("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", (number, line.unit, line.budget, *amounts))
-    scopes = ("", "", paying.unit_spent), (budget, "", paying.spent), (budget, fold(analyst), paying.own)
-    for scope, by, before in scopes:
-        after = before + cost
+def pay(db: sqlite3.Connection, analyst: str, paying: BudgetState, loss: Loss) -> None:
+    """Add what a unit loses to every total that it belongs to."""
+    unit = fold(paying.budget.unit)
+    spending = totals(db, unit, analyst)
+    for budget, by in scopes(paying.budget.name, analyst):
+        after = spending.get((budget, by), NO_LOSS) + loss
         db.execute(
-            "INSERT INTO total VALUES (?, ?, ?, ?, ?) ON CONFLICT (unit, budget, analyst)"
-            " DO UPDATE SET epsilon = excluded.epsilon, delta = excluded.delta",
-            (unit, scope, by, written(after.epsilon), written(after.delta)),
+            "INSERT INTO total VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (unit, budget, analyst) DO UPDATE SET loss = excluded.loss",
+            (unit, budget, by, losses.written(after)),
         )
-    return line
+
+
+def scopes(budget: str, analyst: str) -> Iterator[Scope]:
+    """What a charge counts towards: the unit's total, the budget's, the analyst's own in it."""
+    yield from (("", ""), (fold(budget), ""), (fold(budget), fold(analyst)))
+
+
+def write(db: sqlite3.Connection, number: int, lines: Sequence[ChargeLine]) -> None:
+    """Who paid for a charge, and for what."""
+    rows = [(number, line.unit, line.budget, mechanisms.written(line.events)) for line in lines]
+    db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?)", rows)
 
 
 def lines(db: sqlite3.Connection, number: int) -> tuple[ChargeLine, ...]:
-    query = "SELECT unit, budget, epsilon, delta FROM charge_line WHERE charge = ? ORDER BY unit"
-    rows = db.execute(query, (number,)).fetchall()
-    return tuple(ChargeLine(unit, name, Cost(read(epsilon), read(delta))) for unit, name, epsilon, delta in rows)
+    rows = db.execute("SELECT unit, budget, events FROM charge_line WHERE charge = ? ORDER BY unit", (number,))
+    return tuple(ChargeLine(unit, name, mechanisms.read(events)) for unit, name, events in rows.fetchall())

@@ -2,6 +2,7 @@
 
     reserve ──▶ replay      the same query was answered: its stored answer, for nothing
             ──▶ resume      the same analyst's charge has no answer yet: that charge again, at most three times
+            ──▶ slot        a plan has paid for it (`plans.py`): written as 'reserved'
             ──▶ charge      affordable: written as 'reserved', before any private row is read
     draw    ──▶ a step's noisy numbers are kept, before anything is made of them; its first draw is its only one
     release ──▶ the answer is stored and the charge becomes 'released', by whoever comes first
@@ -17,13 +18,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 
 from privql.frozen import frozen
-from privql.kernel.cost import Cost, check_chargeable
-from privql.ledger import notes
-from privql.ledger.accounts import lines, pay, payers
+from privql.kernel.cost import check_chargeable
+from privql.kernel.events import Events, cost_of, read, written
+from privql.kernel.losses import NO_LOSS, loss_of
+from privql.ledger import notes, plans
+from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
 from privql.ledger.policies import Policy, data_version
-from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Replay, Request, StoredRelease
-from privql.ledger.schema import read, written
+from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
 from privql.ledger.store import now
 from privql.names import fold
 
@@ -37,43 +39,58 @@ class Asked:
 
     request: Request
     analyst: str  # folded
-    costs: dict[str, Cost]  # by folded unit
+    events: dict[str, Events]  # by folded unit
     data_version: str
     identity: bytes
 
 
 def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
-    costs: dict[str, Cost] = {}
-    for unit, cost in request.charges:
-        costs[fold(unit)] = costs.get(fold(unit), Cost()) + cost
-    try:
-        for cost in costs.values():
-            check_chargeable(cost.epsilon)
-            check_chargeable(cost.delta)
-    except ValueError as problem:
-        raise LedgerError(f"the cost of the query cannot be charged exactly: {problem}") from None
-    if not costs:
-        raise LedgerError("a query that charges no unit needs no permit")
+    events = by_unit(request.charges)
     if not request.analyst:
         raise LedgerError("a charge needs an analyst's name")
     version = data_version(db, policy, request.tables)
     meant = notes.origin(db, request.policy_version)
     query = request.query, request.parameters, meant, version, request.measurements
-    return Asked(request, fold(request.analyst), costs, version, identity(*query, costs))
+    return Asked(request, fold(request.analyst), events, version, identity(*query, events))
+
+
+def by_unit(charges: Iterable[tuple[str, Events]]) -> dict[str, Events]:
+    """What each unit meets, by folded name; refused where it cannot be summed exactly."""
+    events: dict[str, Events] = {}
+    for unit, met in charges:
+        events[fold(unit)] = events.get(fold(unit), ()) + met
+    try:
+        for met in events.values():
+            cost = cost_of(met)
+            check_chargeable(cost.epsilon)
+            check_chargeable(cost.delta)
+    except ValueError as problem:
+        raise LedgerError(f"the cost of the query cannot be charged exactly: {problem}") from None
+    if not events:
+        raise LedgerError("a query that charges no unit needs no permit")
+    return events
 
 
 def identity(
-    query: str, parameters: str, policy_version: int, data_version: str, measurements: str, costs: dict[str, Cost]
+    query: str, parameters: str, policy_version: int, data_version: str, measurements: str, events: Mapping[str, Events]
 ) -> bytes:
     """Two queries are the same one when all of this agrees. Who asks and who pays is not part of it."""
-    prices = sorted((unit, written(cost.epsilon), written(cost.delta)) for unit, cost in costs.items())
+    prices = sorted((unit, written(met)) for unit, met in events.items())
     parts = query, parameters, policy_version, data_version, measurements, prices
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
-def reserve(db: sqlite3.Connection, ledger_id: str, policy: Policy, request: Request) -> Permit | Replay:
+def reserve(
+    db: sqlite3.Connection, ledger_id: str, policy: Policy, request: Request, slot: tuple[Prepaid, int] | None = None
+) -> Permit | Replay:
     query = asked(db, policy, request)
-    granted = _repeat(db, ledger_id, policy, query) or _charge(db, ledger_id, policy, query)
+    granted = _repeat(db, ledger_id, policy, query)
+    if granted is None and slot is not None:
+        paid = plans.slot_lines(db, *slot, query.analyst, query.events)
+        if paid is not None:
+            granted = _charged(db, ledger_id, query, paid, slot)
+    if granted is None:
+        granted = _charge(db, ledger_id, policy, query)
     if request.name is not None:
         claim_name(db, query.analyst, request.name, granted.release_id)
     return granted
@@ -148,17 +165,30 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
 
 
 def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
+    asking = {unit: Asking.one(events) for unit, events in query.events.items()}
+    paid = []
+    for paying, loss in payers(db, policy, query.analyst, asking, query.request.budget):
+        pay(db, query.analyst, paying, loss)
+        paid.append((fold(paying.budget.unit), paying.budget.name))
+    return _charged(db, ledger_id, query, dict(paid), None)
+
+
+def _charged(
+    db: sqlite3.Connection, ledger_id: str, query: Asked, budgets: Mapping[str, str], slot: tuple[Prepaid, int] | None
+) -> Permit:
+    """Written down, once it is paid for: by which budget, for each unit."""
     request = query.request
-    found = payers(db, policy, query.analyst, query.costs, request.budget)
     text = request.query, request.parameters, request.policy_version, query.data_version, request.measurements
+    plan = (None, None) if slot is None else (slot[0].plan, slot[1])
     number = db.execute(
         "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?)",
-        (query.identity, query.analyst, *text, now()),
+        " resumes, reserved_at, plan, slot) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?, ?, ?)",
+        (query.identity, query.analyst, *text, now(), *plan),
     ).lastrowid
     assert number is not None
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
-    paid = tuple(pay(db, number, query.analyst, spelled[fold(p.budget.unit)], p, cost) for p, cost in found)
+    paid = tuple(ChargeLine(spelled[unit], budgets[unit], events) for unit, events in query.events.items())
+    write(db, number, paid)
     return _permit(number, ledger_id, query, paid, 0)
 
 
@@ -173,7 +203,7 @@ def drawn(db: sqlite3.Connection, release: str) -> tuple[Draw, ...]:
     return tuple(Draw(_spent(spent), noisy) for spent, noisy in rows.fetchall())
 
 
-def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Cost], noisy: bytes) -> bytes:
+def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:
     """Keep the noisy numbers of a step, or give back those that were kept first.
 
     What is made of them may fail or take long according to what they are, and so tell about them: were they drawn
@@ -185,27 +215,26 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
         return before[step].noisy
     if step > len(before):
         raise LedgerError("a step is drawn when those before it are kept")
-    folded = {fold(unit): cost for unit, cost in spent.items()}
+    folded = {fold(unit): events for unit, events in spent.items()}
     if overdrawn((*before, Draw(folded, noisy)), permit.charges):
         raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
-    said = json.dumps({unit: (written(cost.epsilon), written(cost.delta)) for unit, cost in folded.items()})
+    said = json.dumps({unit: written(events) for unit, events in folded.items()})
     db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (charge_number(permit.release_id), step, said, noisy))
     return noisy
 
 
 def overdrawn(steps: Iterable[Draw], charges: Iterable[ChargeLine]) -> bool:
-    """Whether the steps together cost any unit more than it was charged."""
-    left = {fold(line.unit): line.cost for line in charges}
+    """Whether the steps together cost any unit more than it was charged, by any way of counting."""
+    lost = {fold(line.unit): loss_of(line.events) for line in charges}
+    met: dict[str, Events] = {}
     for step in steps:
-        for unit, cost in step.spent.items():
-            if not cost <= left.get(unit, Cost()):
-                return True
-            left[unit] = left[unit] - cost if unit in left else Cost()
-    return False
+        for unit, events in step.spent.items():
+            met[unit] = met.get(unit, ()) + events
+    return not all(loss_of(events) <= lost.get(unit, NO_LOSS) for unit, events in met.items())
 
 
-def _spent(text: str) -> dict[str, Cost]:
-    return {unit: Cost(read(epsilon), read(delta)) for unit, (epsilon, delta) in json.loads(text).items()}
+def _spent(text: str) -> dict[str, Events]:
+    return {unit: read(events) for unit, events in json.loads(text).items()}
 
 
 def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:

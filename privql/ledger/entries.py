@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from privql.kernel.cost import Cost
-from privql.ledger import accounts, notes
+from privql.kernel import losses
+from privql.kernel.events import cost_of
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger import accounts, notes, plans
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
-from privql.ledger.policies import history, load
+from privql.ledger.policies import Policy, history, load
 from privql.ledger.records import Entry
-from privql.ledger.schema import read
 from privql.names import fold
 
 _READ = (
     "SELECT id, analyst, query, parameters, policy_version, data_version, measurements, state, resumes,"
-    " reserved_at, released_at FROM charge"
+    " reserved_at, released_at, plan FROM charge"
 )
 
 
@@ -38,41 +40,82 @@ def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
     names: dict[int, list[str]] = defaultdict(list)
     for number, name in db.execute("SELECT charge, spelling FROM release_name ORDER BY analyst, name"):
         names[number].append(name)
-    for number, analyst, query, parameters, policy, data, measurements, state, resumes, reserved, released in rows:
-        paid = accounts.lines(db, number)
+    for (
+        number,
+        analyst,
+        query,
+        parameters,
+        policy,
+        data,
+        measurements,
+        state,
+        resumes,
+        reserved,
+        released,
+        plan,
+    ) in rows:
+        paid, named = accounts.lines(db, number), tuple(names[number])
         asked = analyst, query, parameters, policy, data, measurements
-        yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, tuple(names[number]))
+        yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, named, plan)
 
 
 def verify(db: sqlite3.Connection) -> tuple[str, ...]:
     """What is wrong with the ledger, a sentence each; nothing if every charge was affordable and every sum is right."""
     found = [f"the file is damaged: {line}" for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
-    sums: dict[tuple[str, str, str], Cost] = defaultdict(Cost)
-    policies = {record.version: load(db, record.version) for record in history(db)}
+    audit = _Audit({record.version: load(db, record.version) for record in history(db)}, found)
     kept = {number: bytes(same) for number, same in db.execute("SELECT id, identity FROM charge")}
+    waiting = plans.all_plans(db)
     for one in all_entries(db):
-        policy = policies[one.policy_version]
-        costs = {fold(line.unit): line.cost for line in one.charges}
+        number = charge_number(one.release_id) or 0
+        while waiting and waiting[0].after_charge < number:
+            audit.plan(waiting.pop(0))
+        events = {fold(line.unit): line.events for line in one.charges}
         meant = notes.origin(db, one.policy_version)
         texts = one.query, one.parameters, meant, one.data_version, one.measurements
-        if kept[charge_number(one.release_id) or 0] != identity(*texts, costs):
+        if kept[number] != identity(*texts, events):
             found.append(f"{one.release_id}: its text, version or price is not what was charged")
         if overdrawn(drawn(db, one.release_id), one.charges):
             found.append(f"{one.release_id}: its steps spent more than it was charged")
         if not one.charges and one.measurements != FREE:
             found.append(f"{one.release_id}: it charges nothing")
+        if one.plan is not None:
+            found += plans.covered(db, number)
+            continue
         for line in one.charges:
-            unit, name = fold(line.unit), fold(line.budget)
-            budget = policy.budgets.get(name)
-            scopes = ("", ""), (name, ""), (name, one.analyst)
-            spending = {scope: sums[unit, *scope] for scope in scopes}
-            if budget is None or refusal(accounts.state(policy, budget, one.analyst, spending), line.cost):
-                found.append(f"{one.release_id}: budget `{line.budget}` could not afford it")
-            for scope in scopes:
-                sums[unit, *scope] += line.cost
-    rows = db.execute("SELECT unit, budget, analyst, epsilon, delta FROM total")
-    totals = {(unit, name, by): Cost(read(epsilon), read(delta)) for unit, name, by, epsilon, delta in rows}
-    for whose in sorted(totals.keys() | sums.keys()):
-        if totals.get(whose, Cost()) != sums[whose]:
+            loss = loss_of(line.events)
+            audit.charge(one.release_id, one.policy_version, one.analyst, line.unit, line.budget, loss, (loss.epsilon,))
+    for plan in waiting:
+        audit.plan(plan)
+    rows = db.execute("SELECT unit, budget, analyst, loss FROM total")
+    totals = {(unit, name, by): losses.read(loss) for unit, name, by, loss in rows}
+    for whose in sorted(totals.keys() | audit.lost.keys()):
+        if totals.get(whose, NO_LOSS) != audit.lost[whose]:
             found.append(f"the total of unit, budget and analyst {whose} is not the sum of its charges")
     return tuple(found)
+
+
+class _Audit:
+    """What was lost so far, and whether each charge could be afforded at its turn."""
+
+    def __init__(self, policies: Mapping[int, Policy], found: list[str]) -> None:
+        self._policies, self._found = policies, found
+        self.lost: dict[tuple[str, str, str], Loss] = defaultdict(lambda: NO_LOSS)
+
+    def plan(self, plan: plans.PlanEntry) -> None:
+        name = f"plan {plan.number}"
+        for unit, (budget, loss) in plan.lines.items():
+            met = plan.of(unit)
+            if not plans.priced(met, loss):
+                self._found.append(f"{name}: it was charged less than its queries cost")
+            self.charge(name, plan.policy_version, plan.analyst, unit, budget, loss, [cost_of(e).epsilon for e in met])
+
+    def charge(
+        self, what: str, version: int, analyst: str, unit: str, budget: str, loss: Loss, queries: Sequence[Fraction]
+    ) -> None:
+        policy, unit = self._policies[version], fold(unit)
+        spending = {scope: self.lost[unit, *scope] for scope in accounts.scopes(budget, analyst)}
+        row = policy.budgets.get(fold(budget))
+        if row is None or refusal(accounts.state(policy, row, analyst, spending), loss, queries):
+            self._found.append(f"{what}: budget `{budget}` could not afford it")
+        for scope in spending:
+            self.lost[unit, *scope] += loss

@@ -7,10 +7,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
+from privql.kernel import events as mechanisms
+from privql.kernel import losses
 from privql.kernel.cost import Cost
-from privql.ledger import accounts, charges, entries, notes, policies
+from privql.kernel.events import Events
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger import accounts, charges, entries, notes, plans, policies
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
@@ -22,14 +26,17 @@ from privql.ledger.records import (
     GrantRow,
     Note,
     Permit,
+    PlanRequest,
     PolicyRecord,
+    Prepaid,
     Replay,
     Request,
     StoredRelease,
 )
-from privql.ledger.schema import read
 from privql.ledger.store import Store
 from privql.names import fold
+
+_Asked = TypeVar("_Asked", Request, PlanRequest)
 
 PATIENCE = 30.0  # seconds to wait for other processes
 
@@ -118,11 +125,23 @@ class Ledger:
 
     # A query's way through
 
-    def reserve(self, request: Request) -> Permit | Replay:
-        """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay."""
+    def prepay(self, request: PlanRequest) -> Prepaid:
+        """Charge queries whose prices are fixed as one, before any of them runs; or find that they were."""
         with self._store.transaction() as db:
             policy = self._current(db)
-            return charges.reserve(db, self._store.ledger_id, policy, self._still_meant(db, policy, request))
+            asked = self._still_meant(db, policy, request)
+            return plans.prepay(db, policy, asked)
+
+    def reserve(self, request: Request, prepaid: Prepaid | None = None, slot: int = 0) -> Permit | Replay:
+        """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay.
+
+        A query of a plan takes the slot that was paid for it.
+        """
+        with self._store.transaction() as db:
+            policy = self._current(db)
+            asked = self._still_meant(db, policy, request)
+            place = None if prepaid is None else (prepaid, slot)
+            return charges.reserve(db, self._store.ledger_id, policy, asked, place)
 
     def find(self, request: Request) -> str | None:
         """Which release `reserve` would give back for nothing, if there is one."""
@@ -141,7 +160,7 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return charges.drawn(db, permit.release_id)
 
-    def draw(self, permit: Permit, step: int, spent: Mapping[str, Cost], noisy: bytes) -> bytes:
+    def draw(self, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:
         """Keep a step's noisy numbers before anything is made of them. Only what this returns may be used."""
         self._own(permit)
         with self._store.transaction() as db:
@@ -187,16 +206,23 @@ class Ledger:
     def losses(self) -> dict[str, Cost]:
         """What each unit lost in all, under every name that a unit ever had."""
         with self._store.transaction("DEFERRED") as db:
-            rows = db.execute("SELECT unit, epsilon, delta FROM total WHERE budget = '' AND analyst = '' ORDER BY unit")
-            return {unit: Cost(read(epsilon), read(delta)) for unit, epsilon, delta in rows.fetchall()}
+            rows = db.execute("SELECT unit, loss FROM total WHERE budget = '' AND analyst = '' ORDER BY unit")
+            return {unit: losses.read(loss).cost for unit, loss in rows.fetchall()}
 
     def spent(self, unit: str, budget: str | None = None, analyst: str | None = None) -> Cost:
         """What the unit lost: in all, in one budget, by one analyst, or by one analyst in one budget."""
         with self._store.transaction("DEFERRED") as db:
             found = accounts.totals(db, unit, analyst or "")
         if analyst is None or budget is not None:
-            return found.get((fold(budget or ""), fold(analyst or "")), Cost())
-        return sum((cost for (_, by), cost in found.items() if by), Cost())
+            return found.get((fold(budget or ""), fold(analyst or "")), NO_LOSS).cost
+        return sum((lost.cost for (_, by), lost in found.items() if by), Cost())
+
+    def last(self, analyst: str, budget: str) -> Loss:
+        """What the analyst's last query lost of a budget: how many like it are left is what people ask."""
+        query = "SELECT events FROM charge_line JOIN charge ON id = charge WHERE analyst = ? AND budget = ?"
+        with self._store.transaction("DEFERRED") as db:
+            row = db.execute(f"{query} ORDER BY id DESC LIMIT 1", (fold(analyst), budget)).fetchone()
+        return NO_LOSS if row is None else loss_of(mechanisms.read(row[0]))
 
     def get_release(self, analyst: str, release_id: str) -> StoredRelease | None:
         """The answer, if there is one that this analyst may see."""
@@ -243,7 +269,7 @@ class Ledger:
         if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
             raise LedgerError("a release needs the permit that this ledger gave")
 
-    def _still_meant(self, db: sqlite3.Connection, policy: Policy, request: Request) -> Request:
+    def _still_meant(self, db: sqlite3.Connection, policy: Policy, request: _Asked) -> _Asked:
         """The request under the version in force, if that differs in budgets and grants at most from its own."""
         was, version = request.policy_version, policy.record.version
         if notes.origin(db, was) != notes.origin(db, version):

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from privql.frozen import frozen
-from privql.kernel.cost import check_chargeable, check_delta
+from privql.kernel.cost import amount_text, check_chargeable, check_delta
+from privql.kernel.filters import Shares, order_for
+from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.errors import LedgerError
 from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
-from privql.ledger.schema import read, read_if, written, written_if
 from privql.ledger.store import now
 from privql.names import fold
 
@@ -29,6 +30,7 @@ class Policy:
     budgets: dict[str, BudgetRow]  # by folded name
     grants: dict[tuple[str, str], GrantRow]  # by folded budget and analyst
     tables: frozenset[str]  # folded names
+    orders: dict[str, int]  # of the Rényi filter, by folded budget, once applied
 
     def of_unit(self, unit: str) -> list[BudgetRow]:
         return [budget for budget in self.budgets.values() if fold(budget.unit) == fold(unit)]
@@ -60,7 +62,7 @@ def declared(text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]
         if by_pair.setdefault((fold(grant.budget), fold(grant.analyst)), grant) is not grant:
             raise LedgerError(f"budget `{grant.budget}` is granted to `{grant.analyst}` twice")
         _check(f"the grant of budget `{grant.budget}`", (grant.epsilon,), (grant.delta,))
-    return Policy(PolicyRecord(0, text, ""), by_name, by_pair, frozenset(map(fold, tables)))
+    return Policy(PolicyRecord(0, text, ""), by_name, by_pair, frozenset(map(fold, tables)), {})
 
 
 def _check(whose: str, epsilons: Iterable[Fraction | None], deltas: Iterable[Fraction | None]) -> None:
@@ -88,10 +90,36 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
         amounts = written(row.epsilon), written(row.delta)
         optional = map(written_if, (row.default_epsilon, row.default_delta, row.max_epsilon))
         db.execute("INSERT INTO budget VALUES (?,?,?,?,?,?,?,?)", (version, row.name, row.unit, *amounts, *optional))
+        _divide(db, row)
     for grant in new.grants.values():
         limits = written_if(grant.epsilon), written_if(grant.delta)
         db.execute("INSERT INTO budget_grant VALUES (?,?,?,?,?)", (version, grant.budget, grant.analyst, *limits))
     return version
+
+
+def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
+    """How δ is split among the filters, and the order of one of them, are chosen once: when a budget first has any.
+
+    Each filter answers for its share of δ over all that the budget ever admits. Were they chosen anew, those before
+    would answer for theirs as well.
+    """
+    name, shares = fold(budget.name), shares_written(budget.shares)
+    order = order_for(budget.epsilon, budget.delta, budget.shares) if budget.delta else None
+    kept = db.execute("SELECT shares, renyi_order FROM budget_filter WHERE name = ?", (name,)).fetchone()
+    if kept is None or kept[1] is None:
+        db.execute("INSERT OR REPLACE INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
+    elif kept[0] != shares:
+        raise LedgerError(
+            f"the δ of budget `{budget.name}` was split when it was first declared, and stays so: each way of adding "
+            f"up answers for its share of all that was ever charged; write `{_spelled(shares_read(kept[0]))}`"
+        )
+
+
+def _spelled(shares: Shares) -> str:
+    named = zip(
+        ("KEYS", "PLAIN", "RENYI", "GAUSSIAN"), (shares.keys, shares.plain, shares.renyi, shares.gauss), strict=True
+    )
+    return f"SHARES ({', '.join(f'{name} {amount_text(share)}' for name, share in named)})"
 
 
 def newest(db: sqlite3.Connection) -> int:
@@ -102,14 +130,20 @@ def newest(db: sqlite3.Connection) -> int:
 
 def load(db: sqlite3.Connection, version: int) -> Policy:
     record = PolicyRecord(*db.execute(f"{_RECORD} WHERE version = ?", (version,)).fetchone())
+    kept = db.execute("SELECT name, shares, renyi_order FROM budget_filter")
+    filters = {name: (shares_read(shares), order or 0) for name, shares, order in kept}
     budgets = {}
     for _, name, unit, epsilon, delta, *optional in db.execute("SELECT * FROM budget WHERE version = ?", (version,)):
-        budgets[fold(name)] = BudgetRow(name, unit, read(epsilon), read(delta), *map(read_if, optional))
+        default_epsilon, default_delta, max_epsilon = map(read_if, optional)
+        shares, _ = filters[fold(name)]
+        row = BudgetRow(name, unit, read(epsilon), read(delta), default_epsilon, default_delta, max_epsilon, shares)
+        budgets[fold(name)] = row
     grants = {}
     for _, budget, analyst, *limits in db.execute("SELECT * FROM budget_grant WHERE version = ?", (version,)):
         grants[fold(budget), fold(analyst)] = GrantRow(budget, analyst, *map(read_if, limits))
     tables = db.execute("SELECT name FROM policy_table WHERE version = ?", (version,))
-    return Policy(record, budgets, grants, frozenset(name for (name,) in tables))
+    orders = {name: filters[name][1] for name in budgets}
+    return Policy(record, budgets, grants, frozenset(name for (name,) in tables), orders)
 
 
 def history(db: sqlite3.Connection) -> tuple[PolicyRecord, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
 from typing import Literal, NoReturn
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
+from privql.kernel.events import Events, cost_of
+from privql.kernel.filters import DEFAULT, Filter, Shares
+from privql.kernel.losses import Loss, loss_of
 
 
 @frozen
@@ -22,6 +25,7 @@ class BudgetRow:
     default_epsilon: Fraction | None = None
     default_delta: Fraction | None = None
     max_epsilon: Fraction | None = None
+    shares: Shares = DEFAULT  # of δ, among the filters
 
     @property
     def cap(self) -> Cost:
@@ -45,9 +49,19 @@ class BudgetState:
     budget: BudgetRow
     analyst: str | None
     grant: GrantRow | None
-    spent: Cost  # by everyone, in this budget
-    own: Cost  # by this analyst, in this budget
+    order: int  # of the Rényi filter: chosen when the budget was first declared
+    lost: Loss  # by everyone, in this budget
+    own_lost: Loss  # by this analyst, in this budget
     unit_spent: Cost  # by everyone, in all budgets of the unit: what the unit has lost
+
+    @property
+    def spent(self) -> Cost:
+        """By everyone, added up as charged."""
+        return self.lost.cost
+
+    @property
+    def own(self) -> Cost:
+        return self.own_lost.cost
 
     @property
     def limit(self) -> Cost:
@@ -57,13 +71,56 @@ class BudgetState:
         return Cost(epsilon, cap.delta if grant is None or grant.delta is None else grant.delta)
 
     @property
-    def left(self) -> Cost:
-        """What this analyst may still spend: the rest of the budget, or of the limit where that is less.
+    def promise(self) -> Filter:
+        return self._within(self.budget.cap)
 
-        Nothing, once either part is overdrawn by a budget that was lowered later: the promise (ε, δ) is one.
+    @property
+    def own_promise(self) -> Filter:
+        return self._within(self.limit)
+
+    def _within(self, cap: Cost) -> Filter:
+        return Filter(cap.epsilon, cap.delta, self.budget.shares, self.order)
+
+    @property
+    def left(self) -> Cost:
+        """What this analyst may still spend on one charge: pure ε, and δ to find groups with.
+
+        The rest of the budget, or of the limit where that is less. Nothing, once a budget that was lowered later is
+        overdrawn: the promise (ε, δ) is one.
         """
-        common, mine = self.budget.cap - self.spent, self.limit - self.own
-        return Cost(min(common.epsilon, mine.epsilon), min(common.delta, mine.delta))
+        epsilon = min(self.promise.left(self.lost), self.own_promise.left(self.own_lost))
+        if not epsilon and self.lost.cost:
+            return Cost()
+        keys = self.budget.shares.keys
+        delta = min(keys * self.budget.delta - self.lost.keys, keys * self.limit.delta - self.own_lost.keys)
+        return Cost(epsilon, max(delta, Fraction(0)))
+
+    @property
+    def noise_delta(self) -> Fraction:
+        """What is left of δ for noise that takes some, by plain addition."""
+        plain = self.budget.shares.plain
+        left = min(plain * self.budget.delta - self.lost.delta, plain * self.limit.delta - self.own_lost.delta)
+        return max(left, Fraction(0))
+
+    def more_like(self, one: Loss) -> int:
+        """How many charges of this loss are admitted yet; no more than a billion are counted."""
+        if not one:
+            return _UNCOUNTED
+        low, high = 0, 1
+        while high < _UNCOUNTED and self._admits(one.times(high)):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._admits(one.times(middle)) else (low, middle)
+        return low
+
+    def after(self, queries: Sequence[Events]) -> BudgetState:
+        """As it is when these were charged, added up."""
+        more = loss_of(tuple(event for query in queries for event in query))
+        return replace(self, lost=self.lost + more, own_lost=self.own_lost + more)
+
+    def _admits(self, more: Loss) -> bool:
+        return self.promise.admits(self.lost + more) and self.own_promise.admits(self.own_lost + more)
 
 
 @frozen
@@ -95,7 +152,7 @@ class Request:
     query: str  # canonical text
     parameters: str  # what names in the text stand for: bound values, and the ids of the releases that it reads
     policy_version: int
-    charges: tuple[tuple[str, Cost], ...]  # what each unit loses
+    charges: tuple[tuple[str, Events], ...]  # what each unit meets
     measurements: str  # what will be measured and how: the answer is read by it, so it must not vary between runs
     tables: tuple[str, ...]
     name: str | None = None  # CREATE RELEASE name AS …
@@ -103,14 +160,40 @@ class Request:
 
 
 @frozen
+class PlanRequest:
+    """Queries whose prices are fixed before the first is answered, to be charged as one: a slot for each."""
+
+    analyst: str
+    texts: tuple[str, ...]  # what decides whether it is the same plan: text and inputs of each query
+    policy_version: int
+    slots: tuple[tuple[tuple[str, Events], ...], ...]
+    tables: tuple[str, ...]
+    budgets: tuple[str | None, ...] = ()  # which budget each of them names
+    delta: Fraction | None = None  # how much δ it may take to cost less ε, if that is said
+
+
+@frozen
+class Prepaid:
+    """A plan that was charged. Its slots are taken by `Ledger.reserve`, each by one query."""
+
+    plan: int
+    analyst: str
+
+
+@frozen
 class ChargeLine:
-    """What one unit loses by a charge (the unit named as the request names it), and the budget that pays."""
+    """What one unit met by a charge (the unit named as the request names it), and the budget that pays."""
 
     unit: str
     budget: str
-    cost: Cost
+    events: Events
+
+    @property
+    def cost(self) -> Cost:
+        return cost_of(self.events)
 
 
+_UNCOUNTED = 10**9
 SEAL = object()
 
 
@@ -140,9 +223,9 @@ class Permit:
 
 @frozen
 class Draw:
-    """A step of a charge that was drawn: what each unit lost by it, by folded name, and the noisy numbers."""
+    """A step of a charge that was drawn: what each unit met by it, by folded name, and the noisy numbers."""
 
-    spent: Mapping[str, Cost]
+    spent: Mapping[str, Events]
     noisy: bytes
 
 
@@ -177,3 +260,4 @@ class Entry:
     reserved_at: str
     released_at: str | None
     names: tuple[str, ...]
+    plan: int | None = None  # which plan paid for it

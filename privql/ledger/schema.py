@@ -7,9 +7,14 @@ and analyst - kept in the transaction of each charge, so that admission reads a 
 
 from __future__ import annotations
 
-from fractions import Fraction
+import sqlite3
+from collections.abc import Callable
+
+from privql.ledger.moved import on_events
 
 APPLICATION_ID = 0x5051_4C31  # marks the SQLite file as a ledger
+
+Move = Callable[[sqlite3.Connection], None]  # of what no statement can carry over
 
 _FIRST = (
     "CREATE TABLE ledger (id TEXT NOT NULL, created_at TEXT NOT NULL)",
@@ -60,22 +65,32 @@ _NOTES = (
         meaning TEXT NOT NULL, place TEXT NOT NULL)""",
 )
 
-LAYOUTS = (_FIRST, _STEPS, _NOTES)  # a new file takes all of them, an older one those that it has not had
+_EVENTS: tuple[str | Move, ...] = (
+    """CREATE TABLE budget_filter (
+        name TEXT PRIMARY KEY, shares TEXT NOT NULL, renyi_order INTEGER) WITHOUT ROWID""",
+    """CREATE TABLE plan (
+        id INTEGER PRIMARY KEY, identity BLOB NOT NULL, analyst TEXT NOT NULL,
+        policy_version INTEGER NOT NULL REFERENCES policy, slots TEXT NOT NULL, after_charge INTEGER NOT NULL,
+        reserved_at TEXT NOT NULL)""",
+    "CREATE INDEX plan_identity ON plan (identity)",
+    """CREATE TABLE plan_line (
+        plan INTEGER NOT NULL REFERENCES plan, unit TEXT NOT NULL, budget TEXT NOT NULL, loss TEXT NOT NULL,
+        PRIMARY KEY (plan, unit)) WITHOUT ROWID""",
+    "ALTER TABLE charge ADD COLUMN plan INTEGER REFERENCES plan",
+    "ALTER TABLE charge ADD COLUMN slot INTEGER",
+    "CREATE UNIQUE INDEX charge_slot ON charge (plan, slot)",
+    "ALTER TABLE charge_line RENAME TO charge_line_before",
+    """CREATE TABLE charge_line (
+        charge INTEGER NOT NULL REFERENCES charge, unit TEXT NOT NULL, budget TEXT NOT NULL, events TEXT NOT NULL,
+        PRIMARY KEY (charge, unit)) WITHOUT ROWID""",
+    "DROP TABLE total",
+    """CREATE TABLE total (
+        unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, loss TEXT NOT NULL,
+        PRIMARY KEY (unit, budget, analyst)) WITHOUT ROWID""",
+    on_events,
+    "DROP TABLE charge_line_before",
+)
+
+# a new file takes all of them, an older one those that it has not had
+LAYOUTS: tuple[tuple[str | Move, ...], ...] = (_FIRST, _STEPS, _NOTES, _EVENTS)
 VERSION = len(LAYOUTS)
-
-
-def written(amount: Fraction) -> str:
-    return f"{amount.numerator}/{amount.denominator}"
-
-
-def written_if(amount: Fraction | None) -> str | None:
-    return None if amount is None else written(amount)
-
-
-def read(text: str) -> Fraction:
-    numerator, _, denominator = text.partition("/")
-    return Fraction(int(numerator), int(denominator))
-
-
-def read_if(text: str | None) -> Fraction | None:
-    return None if text is None else read(text)

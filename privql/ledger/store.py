@@ -132,6 +132,7 @@ class Store:
             if not self.memory:
                 self._make_durable(connection)
             if found < VERSION:
+                self._keep_a_copy(connection, found)
                 self._lay_out(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
@@ -198,12 +199,30 @@ class Store:
                     raise
                 sleep(0.01)
 
+    def _keep_a_copy(self, connection: sqlite3.Connection, layout: int) -> None:
+        """Of a file in an older layout, as it was, beside it: a PrivQL of its time can still read that."""
+        copy = f"{self.path}.layout-{layout}"
+        if not layout or self.memory or os.path.exists(copy):
+            return
+        part = f"{copy}.{os.getpid()}"
+        with suppress(OSError):  # what is wrong is said when the file is opened
+            os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))
+        kept = sqlite3.connect(part, isolation_level=None)
+        try:
+            connection.backup(kept)
+        finally:
+            kept.close()
+        os.replace(part, copy)
+
     def _lay_out(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         found = self._recognise(connection)  # another process may have been faster
         for layout in LAYOUTS[found:]:
-            for statement in layout:
-                connection.execute(statement)
+            for step in layout:
+                if isinstance(step, str):
+                    connection.execute(step)
+                else:
+                    step(connection)
         if not found:
             connection.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -17,6 +17,7 @@ from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
+from privql.kernel.filters import Shares
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import NO_NOTE, BudgetRow, GrantRow, Ledger, LedgerError, Note
 from privql.names import fold
@@ -139,6 +140,7 @@ def put_policy(
             each.default_epsilon,
             each.default_delta,
             each.max_epsilon,
+            Shares(*each.shares),
         )
         for each in catalog.budgets
     ]

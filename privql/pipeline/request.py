@@ -11,7 +11,6 @@ from typing import Any
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.diagnostics import Diagnostic, refuse
 from privql.frozen import rebuilt, rebuilt_inside
-from privql.kernel.cost import Cost
 from privql.ledger import NameTaken, Request
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
@@ -29,10 +28,7 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         query=canonical(check),
         parameters=inputs(check, released),
         policy_version=policy_version,
-        charges=tuple(
-            (unit, Cost(epsilon.constant, check.plan.delta_by_unit[unit]))
-            for unit, epsilon in check.plan.by_unit.items()
-        ),
+        charges=tuple(check.plan.events_by_unit.items()),
         measurements=json.dumps(certificate(check.plan)),
         tables=tuple(dict.fromkeys(_tables(check))),
         name=check.name,

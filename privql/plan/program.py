@@ -12,6 +12,7 @@ from privql.frozen import frozen
 from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
+from privql.kernel.events import Events, cost_of, events
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
@@ -67,6 +68,12 @@ class BlockPlan:
     def measurable(self) -> tuple[Made | Selected | Chosen, ...]:
         """What is measured of the block, the groups that are still to be found being any, the bounds the widest."""
         return (*self.looked_for, *(() if self.measured is None else (self.measured,)), *self.beside)
+
+    @property
+    def charged(self) -> tuple[Made | Selected | Chosen, ...]:
+        """The same, without those that another one pays for: the marginals of Gaussian noise have one price."""
+        shared = isinstance(self.measured, Measured) and self.measured.mu_squared is not None
+        return tuple(one for one in self.measurable if not (shared and one in self.beside))
 
     @property
     def looked_for(self) -> tuple[Selected | Chosen, ...]:
@@ -171,6 +178,17 @@ class Plan:
     @property
     def delta(self) -> Fraction:
         return sum(self.delta_by_unit.values(), Fraction(0))
+
+    @property
+    def events_by_unit(self) -> dict[str, Events]:
+        """What each unit meets, once all parameters have values: whatever is found on the way, its price is this."""
+        out: dict[str, Events] = dict.fromkeys(self.by_unit, ())
+        for block in self.blocks:
+            for one in block.charged:
+                out[one.unit.name] = out.get(one.unit.name, ()) + events(one)
+        for unit, met in out.items():  # what people are told, and what is charged
+            assert cost_of(met) == Cost(self.by_unit[unit].constant, self.delta_by_unit[unit])
+        return out
 
     @property
     def cost(self) -> Cost:

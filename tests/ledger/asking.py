@@ -6,14 +6,25 @@ import os
 from fractions import Fraction
 
 from privql.kernel.cost import Cost, parse_amount
+from privql.kernel.events import Event, Events
+from privql.kernel.filters import Shares
 from privql.ledger import BudgetRow, GrantRow, Ledger, Request
 
 TENTH = Fraction(1, 10)
+ALL_KEYS = Shares(Fraction(1), Fraction(0), Fraction(0), Fraction(0))  # then costs are added up, in ε and in δ
 
 
-def budget(epsilon: object = 1, name: str = "research", unit: str = "patient", **more: object) -> BudgetRow:
+def budget(
+    epsilon: object = 1, name: str = "research", unit: str = "patient", shares: Shares = ALL_KEYS, **more: object
+) -> BudgetRow:
     amounts = {key: parse_amount(value) for key, value in more.items()}  # type: ignore[arg-type]
-    return BudgetRow(name, unit, parse_amount(epsilon), **amounts)  # type: ignore[arg-type]
+    return BudgetRow(name, unit, parse_amount(epsilon), **amounts, shares=shares)  # type: ignore[arg-type]
+
+
+def met(epsilon: object = TENTH, delta: object = 0) -> Events:
+    """A mechanism of which no more than its cost is known."""
+    cost = Cost(parse_amount(epsilon), parse_amount(delta))  # type: ignore[arg-type]
+    return (Event("keys" if cost.delta else "pure", cost),) if cost else ()
 
 
 def ledger(*budgets: BudgetRow, grants: tuple[GrantRow, ...] = (), path: str | os.PathLike[str] = ":memory:") -> Ledger:
@@ -30,7 +41,7 @@ def ask(
         "query": str(query),
         "parameters": "{}",
         "policy_version": 1,
-        "charges": ((unit, Cost(parse_amount(epsilon), parse_amount(delta))),),  # type: ignore[arg-type]
+        "charges": ((unit, met(epsilon, delta)),),
         "measurements": "[]",
         "tables": ("patients",),
     }

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from privql.kernel import losses
+from privql.kernel.events import written
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, Permit
-from tests.ledger.asking import ask, budget, ledger
+from tests.ledger.asking import ask, budget, ledger, met
 
 
 def used(path: Path) -> Ledger:
@@ -23,15 +25,22 @@ def used(path: Path) -> Ledger:
     return made
 
 
+LITTLE = written(met("1/20"))
+SMALL = losses.written(losses.loss_of(met("1/20")))
+
+
 @pytest.mark.parametrize(
     ("tamper", "said"),
     [
         ("DELETE FROM charge_line WHERE charge = 2", "charges nothing"),
-        ("UPDATE total SET epsilon = '1/10' WHERE analyst = 'alice'", "total of unit"),
-        ("UPDATE total SET delta = '1/10' WHERE budget = ''", "total of unit"),
+        (f"UPDATE total SET loss = '{SMALL}' WHERE analyst = 'alice'", "total of unit"),
+        (f"UPDATE total SET loss = '{SMALL}' WHERE budget = ''", "total of unit"),
         ("DELETE FROM total", "total of unit"),
-        ("INSERT INTO total VALUES ('patient', 'research', 'eve', '1/2', '0/1')", "total of unit"),
-        ("UPDATE charge_line SET epsilon = '1/20' WHERE charge = 2", "r2: its text, version or price"),
+        (f"INSERT INTO total VALUES ('patient', 'research', 'eve', '{SMALL}')", "total of unit"),
+        (
+            f"UPDATE charge_line SET events = '{written(met('1/20'))}' WHERE charge = 2",
+            "r2: its text, version or price",
+        ),
         ("UPDATE charge SET query = 'other' WHERE id = 2", "r2: its text, version or price"),
         ("UPDATE charge SET measurements = 'other' WHERE id = 2", "r2: its text, version or price"),
         ("UPDATE charge SET data_version = '{}' WHERE id = 2", "r2: its text, version or price"),

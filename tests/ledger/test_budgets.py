@@ -10,8 +10,9 @@ from itertools import count
 import pytest
 
 from privql.kernel.cost import Cost
+from privql.kernel.events import Event
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, OverBudget, Permit
-from tests.ledger.asking import ask, budget, ledger
+from tests.ledger.asking import ask, budget, ledger, met
 
 
 def refused(made: Ledger, request: object) -> OverBudget:
@@ -124,7 +125,7 @@ def test_the_fullest_for_this_analyst_counts_her_limit() -> None:
 
 def test_a_query_on_two_units_is_charged_to_both_or_to_neither() -> None:
     made = ledger(budget(1), budget("0.5", "homes", "household"))
-    half, tenth = Cost(Fraction(1, 2)), Cost(Fraction(1, 10))
+    half, tenth = met("1/2"), met("1/10")
     made.reserve(ask("a", charges=(("patient", tenth), ("household", half), ("PATIENT", tenth))))
     assert (made.spent("patient").epsilon, made.spent("household").epsilon) == (Fraction(1, 5), Fraction(1, 2))
     over = refused(made, ask("b", charges=(("patient", tenth), ("household", tenth))))
@@ -168,7 +169,7 @@ def test_what_costs_nothing_is_admitted_to_those_with_a_budget() -> None:
 def test_what_cannot_be_summed_for_ever_is_not_charged(epsilon: Fraction) -> None:
     made = ledger(budget(1))
     with pytest.raises(LedgerError, match="exactly"):
-        made.reserve(ask("a", charges=(("patient", Cost(epsilon)),)))
+        made.reserve(ask("a", charges=(("patient", (*met("0.1"), Unchecked("pure", Cost(epsilon)))),)))
     with pytest.raises(LedgerError, match="budget `b`"):
         made.apply_policy("x", [BudgetRow("b", "patient", epsilon)], [], [])
     assert made.spent("patient") == Cost()
@@ -194,6 +195,13 @@ def test_a_policy_the_ledger_cannot_keep_is_refused(
     with pytest.raises(LedgerError, match=said):
         made.apply_policy("x", budgets, grants, [])
     assert made.policy().version == 1
+
+
+class Unchecked(Event):
+    """An event that says more than one can."""
+
+    def __post_init__(self) -> None:
+        pass
 
 
 AMOUNTS = [Fraction(n, d) for d in (1, 3, 7, 10, 997, 10**17) for n in (0, 1, 2, d)]

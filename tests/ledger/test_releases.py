@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from privql.kernel.cost import Cost
 from privql.ledger import GrantRow, Ledger, LedgerError, Permit, Replay, Request, StalePolicy, TooManyResumes
-from tests.ledger.asking import ask, budget, ledger
+from tests.ledger.asking import ask, budget, ledger, met
 
 
 def permit(made: Ledger, request: Request) -> Permit:
@@ -45,7 +44,7 @@ def test_the_same_query_again_is_free() -> None:
         {"epsilon": "0.2"},
         {"delta": "1e-9"},
         {"tables": ("patients", "visits")},
-        {"charges": (("patient", Cost(Fraction(1, 10))), ("household", Cost()))},
+        {"charges": (("patient", met("1/10")), ("household", ()))},
     ],
 )
 def test_whatever_differs_is_another_query(other: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import pytest
 import privql.release as room
 from privql.diagnostics import PrivQLError
 from privql.finish.result import Release
+from privql.kernel.events import cost_of
 from privql.ledger import Ledger
 from privql.session import Session, apply, connect
 from tests.pipeline.killed import killed_at
@@ -236,7 +237,7 @@ def test_each_step_is_metered_and_both_fill_the_charge(ledger: Path, monkeypatch
 
     def watched(permit: Any, step: int, wanted: Any, engine: Any, kept: Any, *given: Any) -> Any:
         rows = honest(permit, step, wanted, engine, kept, *given)
-        steps.append(kept.drawn(permit)[step].spent["person"].epsilon)
+        steps.append(cost_of(kept.drawn(permit)[step].spent["person"]).epsilon)
         return rows
 
     def more(extra: int, permit: Any, step: int, wanted: Any, *given: Any) -> Any:

@@ -189,18 +189,19 @@ def test_a_delta_that_nothing_needs_is_left(session: Session) -> None:
 
 
 def test_delta_runs_out(session: Session) -> None:
-    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.006")
-    with pytest.raises(PrivQLError, match=r"PQL0502[^$]*δ = 0\.004"):
-        session.run(f"{COUNT} SPEND EPSILON 2 DELTA 0.006")
-    assert spent(session) == (Fraction(1), Fraction(6, 1000))
-    over = session.check_text(f"{COUNT} SPEND EPSILON 2 DELTA 0.003; {COUNT} SPEND EPSILON 3 DELTA 0.003")
+    """A quarter of it finds groups."""
+    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.0015")
+    with pytest.raises(PrivQLError, match=r"PQL0502[^$]*δ = 0\.001"):
+        session.run(f"{COUNT} SPEND EPSILON 2 DELTA 0.0015")
+    assert spent(session) == (Fraction(1), Fraction(15, 10000))
+    over = session.check_text(f"{COUNT} SPEND EPSILON 2 DELTA 0.0007; {COUNT} SPEND EPSILON 3 DELTA 0.0007")
     assert [d.code for d in over.diagnostics] == ["PQL0502"]
-    assert "δ = 0.006" in str(over.diagnostics[0])
+    assert "δ = 0.0014" in str(over.diagnostics[0])
 
 
 def test_the_budget_report_says_what_delta_is_left(session: Session) -> None:
-    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.006")
-    assert str(session.budget()).endswith("; δ = 0.004 left of 0.01")
+    session.run(f"{COUNT} SPEND EPSILON 1 DELTA 0.0015")
+    assert str(session.budget()).endswith("; of δ = 0.01, 0.001 left to find groups, 0.0025 for noise and plans")
 
 
 def test_explain_and_the_certificate_tell_of_the_search(session: Session) -> None:

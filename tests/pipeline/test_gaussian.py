@@ -252,5 +252,10 @@ def test_noise_has_the_deviation_that_is_named(session: Session) -> None:
 
 
 def test_refusals_name_the_budget(session: Session) -> None:
-    with pytest.raises(PrivQLError, match="δ"):
-        session.run("SELECT COUNT(*) FROM people SPEND EPSILON 1 DELTA 0.5 USING GAUSSIAN")
+    with pytest.raises(PrivQLError, match="PQL0502"):
+        session.run("SELECT COUNT(*) FROM people SPEND EPSILON 9000 DELTA 0.5 USING GAUSSIAN")
+
+
+def test_what_delta_a_gaussian_names_is_not_what_it_takes(session: Session) -> None:
+    """(1, 1/2) and (ε, 10⁻⁹) may be two names of one μ: the budget knows it by that."""
+    session.run("SELECT COUNT(*) FROM people SPEND EPSILON 1 DELTA 0.5 USING GAUSSIAN")

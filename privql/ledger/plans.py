@@ -1,0 +1,180 @@
+"""Plans: queries whose prices are all fixed before the first of them is answered, charged as one.
+
+    prepay ──▶ a plan, with a slot for each query: charged as one event, nothing run
+    reserve ──▶ a query takes the slot that was paid for it, if it meets its units no more than the slot says
+
+That is less than each by itself (`privql/kernel/plans.py`). What the queries ask may depend on the answers before
+them, what they cost may not. A slot is taken once; the same plan again, after a crash, finds the slots that are left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+from privql.frozen import frozen
+from privql.kernel.cost import Cost
+from privql.kernel.events import Events, cost_of, read, written
+from privql.kernel.losses import Loss, loss_of
+from privql.kernel.losses import read as loss_read
+from privql.kernel.losses import written as loss_written
+from privql.kernel.plans import planned
+from privql.ledger import notes
+from privql.ledger.accounts import Asking, lines, pay, payers
+from privql.ledger.errors import LedgerError, Reason
+from privql.ledger.filters import refusal
+from privql.ledger.policies import Policy, data_version
+from privql.ledger.records import BudgetState, PlanRequest, Prepaid
+from privql.ledger.store import now
+from privql.names import fold
+
+USUAL = Fraction(1, 100)  # of the δ that plans may take, for one of them
+
+
+def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prepaid:
+    if not request.analyst:
+        raise LedgerError("a plan needs an analyst's name")
+    if len(request.texts) != len(request.slots) or not request.slots:
+        raise LedgerError("a plan has a slot for each of its queries")
+    analyst, same = fold(request.analyst), identity(db, policy, request)
+    known = db.execute("SELECT id FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
+    if known is not None:
+        return Prepaid(known[0], analyst)
+    asking, chosen = _asking(request), _chosen(request)
+    found = payers(db, policy, analyst, asking, chosen)
+    (before,) = db.execute("SELECT COALESCE(MAX(id), 0) FROM charge").fetchone()
+    slots = json.dumps([{fold(unit): written(events) for unit, events in slot} for slot in request.slots])
+    number = db.execute(
+        "INSERT INTO plan (identity, analyst, policy_version, slots, after_charge, reserved_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (same, analyst, request.policy_version, slots, before, now()),
+    ).lastrowid
+    assert number is not None
+    for paying, loss in found:
+        pay(db, analyst, paying, loss)
+        line = number, fold(paying.budget.unit), paying.budget.name, loss_written(loss)
+        db.execute("INSERT INTO plan_line VALUES (?, ?, ?, ?)", line)
+    return Prepaid(number, analyst)
+
+
+def identity(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> bytes:
+    slots = [sorted((fold(unit), written(events)) for unit, events in slot) for slot in request.slots]
+    meant = notes.origin(db, request.policy_version)
+    parts = request.texts, meant, data_version(db, policy, request.tables), slots
+    return hashlib.sha256(json.dumps(parts).encode()).digest()
+
+
+def slot_lines(
+    db: sqlite3.Connection, plan: Prepaid, slot: int, analyst: str, events: Mapping[str, Events]
+) -> dict[str, str] | None:
+    """Which budget has paid for this query, for each of its units; None where the slot was taken by another."""
+    row = db.execute("SELECT slots FROM plan WHERE id = ? AND analyst = ?", (plan.plan, analyst)).fetchone()
+    if row is None:
+        raise LedgerError("there is no such plan of yours")
+    slots = json.loads(row[0])
+    if not 0 <= slot < len(slots):
+        raise LedgerError("the plan has no such slot")
+    paid = {unit: loss_of(read(text)) for unit, text in slots[slot].items()}
+    if any(unit not in paid or not loss_of(met) <= paid[unit] for unit, met in events.items()):
+        raise LedgerError("the query costs more than its plan has paid for it")
+    taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
+    if taken is not None:
+        return None
+    return dict(db.execute("SELECT unit, budget FROM plan_line WHERE plan = ?", (plan.plan,)).fetchall())
+
+
+@frozen
+class PlanEntry:
+    """A plan as the audit reads it."""
+
+    number: int
+    analyst: str
+    policy_version: int
+    after_charge: int  # it was charged between this one and the next
+    slots: tuple[dict[str, Events], ...]
+    lines: dict[str, tuple[str, Loss]]  # by unit: the budget that paid, and what
+
+    def of(self, unit: str) -> list[Events]:
+        return [slot[unit] for slot in self.slots if unit in slot]
+
+
+def all_plans(db: sqlite3.Connection) -> list[PlanEntry]:
+    out = []
+    rows = db.execute("SELECT id, analyst, policy_version, after_charge, slots FROM plan ORDER BY id").fetchall()
+    for number, analyst, version, after, text in rows:
+        paid = db.execute("SELECT unit, budget, loss FROM plan_line WHERE plan = ?", (number,))
+        lines = {unit: (budget, loss_read(loss)) for unit, budget, loss in paid.fetchall()}
+        slots = tuple({unit: read(events) for unit, events in slot.items()} for slot in json.loads(text))
+        out.append(PlanEntry(number, analyst, version, after, slots, lines))
+    return out
+
+
+def covered(db: sqlite3.Connection, charge: int) -> list[str]:
+    """What is wrong with a charge that a plan paid for."""
+    plan, slot, analyst, paid = db.execute(
+        "SELECT plan, slot, charge.analyst, slots FROM charge LEFT JOIN plan ON plan.id = plan AND"
+        " plan.analyst = charge.analyst WHERE charge.id = ?",
+        (charge,),
+    ).fetchone()
+    slots = json.loads(paid) if paid is not None else []
+    if slot is None or not 0 <= slot < len(slots):
+        return [f"r{charge}: plan {plan} of `{analyst}` has no such slot"]
+    losses = {unit: loss_of(read(events)) for unit, events in slots[slot].items()}
+    met = {fold(line.unit): loss_of(line.events) for line in lines(db, charge)}
+    fits = all(unit in losses and loss <= losses[unit] for unit, loss in met.items())
+    return [] if fits else [f"r{charge}: it costs more than plan {plan} paid for it"]
+
+
+def priced(queries: list[Events], loss: Loss) -> bool:
+    """Whether a plan of these queries may be charged so."""
+    events = tuple(event for query in queries for event in query)
+    return planned(events, loss.delta) <= loss
+
+
+def affordable(state: BudgetState, queries: Sequence[Events]) -> Reason | None:
+    """Why a budget cannot pay for these queries, charged as one; or None."""
+    asked = asking(queries)
+    added_up = refusal(state, loss_of(sum(queries, ())), asked.queries)  # what can be paid so needs no other look
+    if added_up is None or len(queries) == 1:
+        return added_up
+    return None if any(refusal(state, loss, asked.queries) is None for loss in asked.losses(state)) else added_up
+
+
+def _asking(request: PlanRequest) -> dict[str, Asking]:
+    met: dict[str, list[Events]] = {}
+    for slot in request.slots:
+        for unit, events in slot:
+            met.setdefault(fold(unit), []).append(events)
+    return {unit: asking(events, request.delta) for unit, events in met.items()}
+
+
+def asking(queries: Sequence[Events], delta: Fraction | None = None) -> Asking:
+    """One query by itself, several as a plan."""
+    if len(queries) == 1:
+        return Asking.one(queries[0])
+    events = tuple(event for query in queries for event in query)
+
+    def losses(paying: BudgetState) -> Iterable[Loss]:
+        """With as much δ as is usual; if that is not enough, with all that is left for it; or with none."""
+        if delta is not None:
+            yield planned(events, delta)
+            return
+        whole = paying.budget.shares.plain * paying.budget.delta
+        yield planned(events, whole * USUAL)
+        if whole > paying.lost.delta:
+            yield planned(events, whole - paying.lost.delta)
+        yield loss_of(events)
+
+    cost = sum((cost_of(query) for query in queries), Cost())
+    return Asking(cost, tuple(cost_of(query).epsilon for query in queries), losses)
+
+
+def _chosen(request: PlanRequest) -> str | None:
+    """One budget pays for all of a plan's queries that charge its unit."""
+    names = {fold(name): name for name in request.budgets if name is not None}
+    if len(names) > 1:
+        raise LedgerError("one plan is paid for by one budget: SET budget once, before BEGIN")
+    return next(iter(names.values()), None)
