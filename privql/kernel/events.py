@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never, get_args
 
-from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost, check_chargeable
 from privql.kernel.gaussian import greatest_mu
@@ -37,7 +37,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 _AMOUNT = re.compile(r"\d+(/\d+)?", re.ASCII)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Event:
     kind: Kind
     cost: Cost

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from privql.frozen import frozen
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.gaussian import affordable, greatest_mu, root_above
 from privql.kernel.logarithm import log
@@ -28,7 +28,7 @@ from privql.kernel.search import least
 _BITS = 112
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Shares:
     """Which part of a budget's δ is whose."""
 
@@ -46,7 +46,7 @@ class Shares:
 DEFAULT = Shares(*[Fraction(1, 4)] * 4)
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Filter:
     epsilon: Fraction
     delta: Fraction

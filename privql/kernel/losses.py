@@ -19,11 +19,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
-from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import Bounds, exp_minus
 from privql.kernel.events import Event, Events, amount
@@ -40,7 +40,7 @@ _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
 _BITS = 112
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Loss:
     epsilon: Fraction
     delta: Fraction  # what plain addition bears beside ε
