@@ -190,12 +190,12 @@ class Session:
         return replace(check, replay=found is not None)
 
     def _answer(self, check: StatementCheck) -> Release:
-        from privql.pipeline.describe import told
-
         if isinstance(check.statement, ast.Query | ast.CreateRelease):
             from privql.pipeline.run import run
 
             return run(check, self._desk())
+        from privql.pipeline.describe import told
+
         if isinstance(check.statement, ast.SetOption):
             self._settings = check.settings
         return told(check, self._catalog, self.budget(), self._named().names)

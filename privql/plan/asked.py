@@ -24,7 +24,7 @@ _COMPARED = {"=": "eq", "<>": "ne", "!=": "ne", "<": "lt", "<=": "le", ">": "gt"
 
 def answered(tree: Related, below: Stable, *terms: Scalar) -> Stable:
     """The relation with a column for each query that the terms ask."""
-    for term in terms:
+    for term in terms if tree.subqueries else ():
         for name in sorted(fields(term) & tree.subqueries.keys()):
             if name not in below.columns:
                 tree.types[name] = next(field.type for field in _fields(term) if field.name == name)

@@ -28,7 +28,7 @@ from privql.kernel.scalars import INT, TEXT, Value, ValueType
 
 LAST_CHARACTER = 0x10FFFF
 HALVES = range(0xD800, 0xE000)  # halves of characters in another encoding, and none themselves
-_WORD = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
+_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")  # ASCII letters, digits, and all beyond; so written it compiles at once
 _WRITTEN = frozenset({"TEXT", "INT", "DECIMAL", "BOOL", "DATE", "TIMESTAMP", "NULL"})  # what a cast makes text of
 
 
