@@ -81,8 +81,9 @@ class Queries(Grouping):
         table = self.pick.choice(("patients", "visits", "visits", "tests"))
         number = {"patients": "age", "visits": "minutes", "tests": "level"}[table]
         alias = self.alias()
-        key = "kind" if table == "tests" else "ward"  # WHERE says nothing of it: then all of its groups are released
-        scope = [Text(f"{alias}.{name}", kind) for name, kind in TABLES[table] if name != key]
+        key = "kind" if table == "tests" else "ward"
+        keys = (key, "job")  # WHERE says nothing of them: all of the one are released, and those found of the other
+        scope = [Text(f"{alias}.{name}", kind) for name, kind in TABLES[table] if name not in keys]
         where = f" WHERE {self.condition(scope, 1)}" if self.chance(0.5) else ""
         made, source = value.format(f"{alias}.{number}"), f"FROM {table} {alias}{where}"
         if self.chance(0.25):
@@ -91,12 +92,12 @@ class Queries(Grouping):
             found = f"SELECT {alias}.job AS g, {made} AS n {source} GROUP BY 1"
             return Rows(found, (("g", "name"), ("n", "int")), public=True)
         members = ("'a'", "'b'") if table == "tests" else ("'a'", "'b'", "'c'", "NULL")
-        keys = ""
+        stated = ""
         if self.chance(0.2):
             members = ("'b'", "'nowhere'")
-            keys = f" KEYS ({', '.join(members)})"
+            stated = f" KEYS ({', '.join(members)})"
         text = f"SELECT {alias}.{key} AS g, {made} AS n {source} GROUP BY 1"
         groups = ", ".join(f"({member})" for member in members)
         every = f"(VALUES {groups}) k(g) LEFT JOIN ({text}) i ON i.g IS NOT DISTINCT FROM k.g"
         plain = f"SELECT k.g, COALESCE(i.n, 0) AS n FROM {every}"
-        return Rows(either(text + keys, plain), (("g", "text"), ("n", "int")), public=True)
+        return Rows(either(text + stated, plain), (("g", "text"), ("n", "int")), public=True)
