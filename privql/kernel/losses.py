@@ -52,7 +52,7 @@ class Loss:
     def __post_init__(self) -> None:
         amounts = (self.epsilon, self.delta, self.keys, self.gauss_delta)
         wholes = (*self.renyi, self.gauss)
-        if any(type(a) is not Fraction or a < 0 for a in amounts) or any(type(w) is not int or w < 0 for w in wholes):
+        if {*map(type, amounts)} != {Fraction} or {*map(type, wholes)} != {int} or min(wholes) < 0 or min(amounts) < 0:
             raise ValueError("a loss is made of exact numbers that are not negative")
         if len(self.renyi) != len(ORDERS):
             raise ValueError("a loss has a divergence of every order")
@@ -102,7 +102,15 @@ NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0), (0,) * len(ORDERS), 0, Fra
 
 
 def loss_of(events: Events) -> Loss:
-    return sum(map(_loss_of, events), NO_LOSS)
+    each = [NO_LOSS, *map(_loss_of, events)]
+    return Loss(
+        sum((one.epsilon for one in each), Fraction(0)),
+        sum((one.delta for one in each), Fraction(0)),
+        sum((one.keys for one in each), Fraction(0)),
+        tuple(map(sum, zip(*(one.renyi for one in each), strict=True))),
+        sum(one.gauss for one in each),
+        sum((one.gauss_delta for one in each), Fraction(0)),
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -65,10 +65,9 @@ class Purse:
         for unit, total in totals.items():
             states, queries = self.usable(unit), asked.get(unit, [])
             met = [_events(check, unit) for check in queries]
-            problem = self._unpayable(unit, states, queries, met)
-            if problem is not None:
-                over[unit] = problem
-            paying = _paying(states, met)[0]
+            paying, reason = _paying(states, met)
+            if queries and reason is not None:
+                over[unit] = self._unpayable(unit, states, queries, met)
             name = None if paying is None else paying.budget.name
             after = None if paying is None else _after(paying, total, met)
             costs.append(BudgetCost(name, unit, price(total, deltas[unit]), unit not in over, after))
@@ -76,10 +75,8 @@ class Purse:
 
     def _unpayable(
         self, unit: str, states: Sequence[BudgetState], queries: Sequence[StatementCheck], met: Sequence[Events]
-    ) -> Diagnostic | None:
+    ) -> Diagnostic:
         """Why the first of them that cannot be paid for cannot."""
-        if not queries or _paying(states, met)[1] is None:
-            return None
         low, high = 0, len(met)  # so many can be paid for, so many cannot
         while high - low > 1:
             middle = (low + high) // 2

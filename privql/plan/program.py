@@ -182,12 +182,13 @@ class Plan:
     @property
     def events_by_unit(self) -> dict[str, Events]:
         """What each unit meets, once all parameters have values: whatever is found on the way, its price is this."""
-        out: dict[str, Events] = dict.fromkeys(self.by_unit, ())
+        told, deltas = self.by_unit, self.delta_by_unit
+        out: dict[str, Events] = dict.fromkeys(told, ())
         for block in self.blocks:
             for one in block.charged:
                 out[one.unit.name] = out.get(one.unit.name, ()) + events(one)
         for unit, met in out.items():  # what people are told, and what is charged
-            assert cost_of(met) == Cost(self.by_unit[unit].constant, self.delta_by_unit[unit])
+            assert cost_of(met) == Cost(told[unit].constant, deltas[unit])
         return out
 
     @property
