@@ -258,3 +258,27 @@ def test_a_bound_of_float_is_the_number_as_written() -> None:
     catalog = accepted("CREATE PUBLIC TABLE t (a FLOAT BETWEEN 0.1 AND 1.7976931348623157e308);")
     low, high = column(catalog, "t", "a").domain.low, column(catalog, "t", "a").domain.high
     assert low == Fraction(1, 10) and high == Fraction(17976931348623157 * 10**292)
+
+
+@pytest.mark.parametrize(
+    ("said", "shares"),
+    [
+        ("", ("1/4", "1/4", "1/4", "1/4")),
+        ("SHARES (KEYS 1/2, PLAIN 0)", ("1/2", "0", "1/4", "1/4")),
+        ("SHARES (gaussian 1)", ("0", "0", "0", "1")),
+        ("SHARES (RENYI 1/10, KEYS (1 - 9/10), PLAIN 0.3, GAUSSIAN 0.5)", ("1/10", "3/10", "1/10", "1/2")),
+    ],
+)
+def test_what_shares_leave_is_split_in_equal_parts(said: str, shares: tuple[str, ...]) -> None:
+    text = f"CREATE UNIT u; CREATE BUDGET b FOR UNIT u EPSILON 1 DELTA 1e-6 {said};"
+    catalog, _ = build_catalog(Source(text))
+    assert catalog.budgets[0].shares == tuple(map(Fraction, shares))
+
+
+def test_a_budget_has_what_was_declared_and_what_was_added() -> None:
+    text = """CREATE UNIT u; CREATE BUDGET b FOR UNIT u EPSILON 1 MAX EPSILON 2 PER QUERY;
+    ALTER BUDGET B ADD EPSILON 1/3 DELTA 1e-6 REASON 'one'; ALTER BUDGET b ADD EPSILON 1 REASON 'two';"""
+    catalog, _ = build_catalog(Source(text))
+    (budget,) = catalog.budgets
+    assert (budget.epsilon, budget.delta) == (Fraction(7, 3), Fraction(1, 10**6))
+    assert [each.reason for each in budget.raises] == ["one", "two"]

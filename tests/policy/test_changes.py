@@ -183,3 +183,10 @@ def test_a_unit_is_missed_where_its_tables_are_still_there() -> None:
     assert ("weaker", "`a` is no unit any more") in told(
         whole, whole.replace("CREATE UNIT a;", "").replace("UNIT a", "UNIT b")
     )
+
+
+def test_a_unit_that_was_away_is_compared_with_what_it_was() -> None:
+    with_ward = POLICY + "CREATE UNIT ward;"
+    one = POLICY + "CREATE UNIT ward NEIGHBOURS CHANGE ONE;"
+    assert told(with_ward, POLICY, one) == [("weaker", "neighbours of `ward` now differ in what one has")]
+    assert told(with_ward, POLICY, with_ward) == []

@@ -186,6 +186,20 @@ def test_a_policy_that_comes_back_gives_its_answers_back(folder: Path) -> None:
         assert session.run(ASK).release_id == first.release_id
 
 
+def test_another_folder_is_other_data(folder: Path) -> None:
+    """The same text there reads other files."""
+    with privql.connect(folder / "l.db", analyst="alice") as session:
+        first = session.run(ASK)
+        (folder / "there").mkdir()
+        shutil.copy(folder / "patients.csv", folder / "there")
+        shutil.copy(folder / "policy.pql", folder / "there")
+        assert privql.apply(folder / "there" / "policy.pql", folder / "l.db").version == 2
+        with pytest.raises(PrivQLError, match="connect again"):
+            session.run(ASK)
+    with privql.connect(folder / "l.db", analyst="alice") as session:
+        assert session.run(ASK).release_id != first.release_id
+
+
 def test_refresh_moves_open_sessions_too(folder: Path) -> None:
     with privql.connect(folder / "l.db", analyst="alice") as session:
         first = session.run(ASK)
@@ -243,3 +257,11 @@ def test_a_copy_of_the_ledger_is_a_warning_and_a_moved_one_is_not(
     assert [each.message for each in copied.warnings] == [f"`{folder / 'l.db'}` is a copy of this ledger"]
     (folder / "l.db").unlink()
     assert privql.apply(folder / "policy.pql", away).warnings == ()
+    put_away = tmp_path_factory.mktemp("farther") / "again.db"
+    shutil.copy(away, put_away)
+    assert privql.apply(folder / "policy.pql", put_away, reason="none").warnings == (), "where it was is not known yet"
+    (folder / "policy.pql").write_text("-- the second version\n" + POLICY)
+    privql.apply(folder / "policy.pql", away)
+    shutil.copy(away, put_away)
+    found = privql.apply(folder / "policy.pql", put_away).warnings
+    assert [each.message for each in found] == [f"`{away}` is a copy of this ledger"]
