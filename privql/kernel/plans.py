@@ -29,11 +29,13 @@ from privql.kernel.losses import Loss, loss_of, solved
 from privql.kernel.search import least
 
 _POINTS = 1 << 12  # of the lattice on either side of 0
+_SMOOTH_POINTS = 1 << 9
 _MOST_POINTS = 1 << 15
 _FINE = 8  # steps in the deviation of one event, at least
 _BITS = 80  # of the smallest chance that matters
 _SMALL = 12  # what comes to 2^-12 of a δ may be bounded crudely
 _DIGITS = 5  # of an ε that is found
+_PLACES = 6  # of a δ, behind those of the one it may be
 
 
 def planned(events: Events, delta: Fraction) -> Loss:
@@ -59,7 +61,8 @@ def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fracti
     guess = max(law.guess(float(delta)), float(LEAST_EPSILON))
     step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
     epsilon = least(lambda n: n > 0 and law.delta(n * step, most) <= most, math.ceil(Fraction(guess) / step)) * step
-    return epsilon, Fraction(law.delta(epsilon, most), 1 << bits)
+    unit = Fraction(1, 10 ** (_PLACES + len(str(int(1 / delta)))))
+    return epsilon, min(math.ceil(Fraction(law.delta(epsilon, most), 1 << bits) / unit) * unit, delta)
 
 
 @frozen
@@ -118,7 +121,7 @@ def _points(epsilons: Sequence[Fraction], square: Fraction) -> int:
     where nothing else is smooth, a few large losses need a lattice finer than that."""
     total, squares = float(sum(epsilons, Fraction(0))), float(sum((e * e for e in epsilons), square))
     needed = math.ceil(_FINE * total * math.sqrt(len(epsilons) / squares)) if epsilons else 1
-    return min(needed if square else max(needed, _POINTS), _MOST_POINTS)
+    return min(max(needed, _SMOOTH_POINTS if square else _POINTS), _MOST_POINTS)
 
 
 def _added(epsilons: Sequence[Fraction], points: int, bits: int) -> tuple[Fraction, int, list[int]]:
