@@ -30,9 +30,10 @@ from privql.kernel.search import least
 
 _POINTS = 1 << 12  # of the lattice on either side of 0
 _SMOOTH_POINTS = 1 << 9
-_MOST_POINTS = 1 << 15
+_MOST_POINTS = 1 << 20
 _FINE = 8  # steps in the deviation of one event, at least
 _BITS = 80  # of the smallest chance that matters
+_TAIL = 1 << 20  # what is this unlikely, in units of these, need not be told apart
 _SMALL = 12  # what comes to 2^-12 of a δ may be bounded crudely
 _DIGITS = 5  # of an ε that is found
 _PLACES = 6  # of a δ, behind those of the one it may be
@@ -56,7 +57,8 @@ def planned(events: Events, delta: Fraction) -> Loss:
 def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """A few digits of the least ε for this δ, and what of the δ it needs."""
     bits = _BITS + delta.denominator.bit_length() - delta.numerator.bit_length()
-    law = _Law(*_added(epsilons, _points(epsilons, square), bits), root_above(square) if square else Fraction(0), bits)
+    step, losses = _added(epsilons, _points(epsilons, square), bits)
+    law = _Law(step, losses, root_above(square) if square else Fraction(0), bits)
     most = math.floor(delta * (1 << bits))
     guess = max(law.guess(float(delta)), float(LEAST_EPSILON))
     step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
@@ -66,30 +68,39 @@ def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fracti
 
 
 @frozen
-class _Law:
-    """Of a privacy loss: chances of `low`, `low` + 1, … steps, in units of 2^-bits and none too small, and beside them
-    a normal loss of Gaussian noise."""
+class _Losses:
+    """Chances of a loss of `low`, `low` + 1, … steps, and of one beyond all of them: in units of 2^-bits, and none too
+    small."""
 
-    step: Fraction
     low: int
     chances: list[int]
+    beyond: int = 0
+
+
+@frozen
+class _Law:
+    """Of a privacy loss on a lattice, and beside it a normal one of Gaussian noise."""
+
+    step: Fraction
+    losses: _Losses
     mu: Fraction
     bits: int
 
     def delta(self, epsilon: Fraction, most: int) -> int:
         """An upper bound of the least δ for this ε, near if about `most`."""
-        small, total, above = most >> _SMALL, 0, 0
-        for at in reversed(range(len(self.chances))):
-            if not (chance := self.chances[at]):
+        chances, small = self.losses.chances, most >> _SMALL
+        total = above = self.losses.beyond
+        for at in reversed(range(len(chances))):
+            if not (chance := chances[at]):
                 continue
             above += chance
             if above <= small:
                 total = above
                 continue
-            each = self._failing(epsilon - (self.low + at) * self.step)
+            each = self._failing(epsilon - (self.losses.low + at) * self.step)
             total += (chance * each >> self.bits) + 1
             if each <= small:
-                return total + (sum(self.chances[:at]) * each >> self.bits) + 1
+                return total + (sum(chances[:at]) * each >> self.bits) + 1
         return total
 
     def _failing(self, rest: Fraction) -> int:
@@ -101,7 +112,7 @@ class _Law:
     def guess(self, delta: float) -> float:
         """About the least ε."""
         step, mu, one = float(self.step), float(self.mu), 1 << self.bits
-        losses = [((self.low + at) * step, chance / one) for at, chance in enumerate(self.chances)]
+        losses = [((self.losses.low + at) * step, chance / one) for at, chance in enumerate(self.losses.chances)]
         losses = [(loss, chance) for loss, chance in losses if chance * len(losses) > delta / (1 << _SMALL)]
 
         def failing(rest: float) -> float:
@@ -124,22 +135,18 @@ def _points(epsilons: Sequence[Fraction], square: Fraction) -> int:
     return min(max(needed, _SMOOTH_POINTS if square else _POINTS), _MOST_POINTS)
 
 
-def _added(epsilons: Sequence[Fraction], points: int, bits: int) -> tuple[Fraction, int, list[int]]:
-    """The lattice's step, the least loss in steps, and the chance of each from there, of all randomised responses."""
+def _added(epsilons: Sequence[Fraction], points: int, bits: int) -> tuple[Fraction, _Losses]:
+    """The lattice's step, and on it the loss of all randomised responses together."""
     if not epsilons:
-        return Fraction(1), 0, [1 << bits]
+        return Fraction(1), _Losses(0, [1 << bits])
     step, total = reduce(_common, epsilons), sum(epsilons, Fraction(0))
     if total > points * step:
         step = total / points
-    laws = []
-    for epsilon, times in Counter(epsilons).items():
-        low, chances = _on_lattice(epsilon, step, bits)
-        laws.append((low * times, _power(chances, times, bits)))
+    laws = [_power(_on_lattice(epsilon, step, bits), times, bits) for epsilon, times in Counter(epsilons).items()]
     while len(laws) > 1:
-        laws.sort(key=lambda law: -len(law[1]))
-        (low, chances), (other_low, others) = laws.pop(), laws.pop()
-        laws.append((low + other_low, _product(chances, others, bits)))
-    return step, *laws[0]
+        laws.sort(key=lambda law: -len(law.chances))
+        laws.append(_product(laws.pop(), laws.pop(), bits))
+    return step, laws[0]
 
 
 def _common(one: Fraction, other: Fraction) -> Fraction:
@@ -150,13 +157,13 @@ def _common(one: Fraction, other: Fraction) -> Fraction:
     )
 
 
-def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> tuple[int, list[int]]:
-    """The least loss in steps, and chances from there, of the response for ε: by chance it is that of one multiple of
+def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> _Losses:
+    """The loss of the response for ε: by chance it is that of one multiple of
     the step or of the next, so often that it is told right no less often."""
     below, one = int(epsilon / step), 1 << bits
     right = _right(below * step, bits)
     if below * step == epsilon:
-        return -below, _response(below, step, bits)
+        return _Losses(-below, _response(below, step, bits))
     wanted, next_right = _right(epsilon, bits), _right((below + 1) * step, bits)
     between = next_right[0] - right[1]
     often = min(one, -(-((wanted[1] - right[0]) << bits) // between)) if between > 0 else one
@@ -164,7 +171,7 @@ def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> tuple[int, list
     both = [often * chance for chance in far]
     for at, chance in enumerate(near, 1):
         both[at] += (one - often) * chance
-    return -below - 1, [-(-chance >> bits) for chance in both]
+    return _Losses(-below - 1, [-(-chance >> bits) for chance in both])
 
 
 def _right(epsilon: Fraction, bits: int) -> Bounds:
@@ -183,22 +190,35 @@ def _response(steps: int, step: Fraction, bits: int) -> list[int]:
     return chances
 
 
-def _power(chances: list[int], times: int, bits: int) -> list[int]:
+def _power(one: _Losses, times: int, bits: int) -> _Losses:
     """Of so many together."""
     if times == 1:
-        return chances
-    half = _power(chances, times // 2, bits)
+        return one
+    half = _power(one, times // 2, bits)
     both = _product(half, half, bits)
-    return _product(both, chances, bits) if times % 2 else both
+    return _product(both, one, bits) if times % 2 else both
 
 
-def _product(one: list[int], other: list[int], bits: int) -> list[int]:
+def _product(one: _Losses, other: _Losses, bits: int) -> _Losses:
     """Of both together, rounded up: polynomials as two numbers, each digit of which has room for a coefficient."""
-    room = max(one).bit_length() + max(other).bit_length() + min(len(one), len(other)).bit_length()
-    width = room // 8 + 1
-    packed = [
-        int.from_bytes(b"".join(each.to_bytes(width, "little") for each in law), "little") for law in (one, other)
-    ]
-    length = len(one) + len(other) - 1
-    digits = (packed[0] * packed[1]).to_bytes(width * length, "little")
-    return [-(-int.from_bytes(digits[at : at + width], "little") >> bits) for at in range(0, width * length, width)]
+    laws = one.chances, other.chances
+    width = sum(max(law).bit_length() for law in laws) + min(map(len, laws)).bit_length()
+    width = width // 8 + 1
+    first, second = (int.from_bytes(b"".join(c.to_bytes(width, "little") for c in law), "little") for law in laws)
+    end = width * (sum(map(len, laws)) - 1)
+    digits = (first * second).to_bytes(end, "little")
+    chances = [-(-int.from_bytes(digits[at : at + width], "little") >> bits) for at in range(0, end, width)]
+    return _trimmed(one.low + other.low, chances, one.beyond + other.beyond)
+
+
+def _trimmed(low: int, chances: list[int], beyond: int) -> _Losses:
+    """Without its tails: the greatest losses are made endless, and the least are made greater."""
+    tail = 0
+    while tail + chances[-1] <= _TAIL and len(chances) > 1:
+        tail += chances.pop()
+    first = least_tail = 0
+    while least_tail + chances[first] <= _TAIL and first < len(chances) - 1:
+        least_tail += chances[first]
+        first += 1
+    chances[first] += least_tail
+    return _Losses(low + first, chances[first:], beyond + tail)
