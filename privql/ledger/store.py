@@ -11,13 +11,14 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import Literal
 from urllib.parse import quote
 
+from privql.ledger import places
 from privql.ledger.errors import LedgerError
 from privql.ledger.schema import APPLICATION_ID, LAYOUTS, VERSION
 
@@ -83,6 +84,8 @@ class Store:
                     if connection.in_transaction:  # an earlier rollback failed
                         connection.execute("ROLLBACK")
                     connection.execute(f"BEGIN {kind}")
+                    if self._recognise(connection) < VERSION:
+                        raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
                     yield connection
                     connection.execute("COMMIT")
             finally:
@@ -101,7 +104,7 @@ class Store:
         except BaseException as problem:
             broken = isinstance(problem, sqlite3.Error)
             self._roll_back(broken)
-            if broken or isinstance(problem, (UnicodeError, OverflowError)):
+            if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
                 raise LedgerError(self._sentence(problem)) from problem
             raise
 
@@ -132,14 +135,13 @@ class Store:
             if not self.memory:
                 self._make_durable(connection)
             if found < VERSION:
-                self._keep_a_copy(connection, found)
                 self._lay_out(connection)
             connection.execute("PRAGMA foreign_keys = ON")
             (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
             if self.ledger_id not in ("", ledger_id):
                 raise LedgerError(f"another ledger has taken the place of `{self.path}`")
             if not self.memory:
-                self._file = self._place()
+                self._file = places.identity(self.path)
         except BaseException:
             connection.close()
             raise
@@ -153,8 +155,7 @@ class Store:
             if self.ledger_id:
                 raise LedgerError("this ledger in memory was closed")
             return sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
-        if os.path.isdir(self.path):
-            raise LedgerError(f"`{self.path}` is a folder, not a ledger")
+        places.check(self.path)
         if not create and not os.path.exists(self.path):
             raise LedgerError(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
         if create and not os.path.exists(self.path):
@@ -199,24 +200,11 @@ class Store:
                     raise
                 sleep(0.01)
 
-    def _keep_a_copy(self, connection: sqlite3.Connection, layout: int) -> None:
-        """Of a file in an older layout, as it was, beside it: a PrivQL of its time can still read that."""
-        copy = f"{self.path}.layout-{layout}"
-        if not layout or self.memory or os.path.exists(copy):
-            return
-        part = f"{copy}.{os.getpid()}"
-        with suppress(OSError):  # what is wrong is said when the file is opened
-            os.close(os.open(part, os.O_CREAT | os.O_RDWR, 0o600))
-        kept = sqlite3.connect(part, isolation_level=None)
-        try:
-            connection.backup(kept)
-        finally:
-            kept.close()
-        os.replace(part, copy)
-
     def _lay_out(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         found = self._recognise(connection)  # another process may have been faster
+        if 0 < found < VERSION and not self.memory:
+            self._keep_a_copy(f"{self.path}.layout-{found}")
         for layout in LAYOUTS[found:]:
             for step in layout:
                 if isinstance(step, str):
@@ -229,9 +217,23 @@ class Store:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
 
-    def _place(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_dev, found.st_ino
+    def _keep_a_copy(self, copy: str) -> None:
+        """Of a file in an older layout, as it was, beside it: a PrivQL of its time can still read that. Nobody else
+        writes meanwhile, so that it is all there was, and what is left of an attempt that broke off is nobody's."""
+        part = f"{copy}.part"
+        for left_over in (part, f"{part}-journal"):
+            with suppress(FileNotFoundError):
+                os.unlink(left_over)
+        if os.path.exists(copy):
+            return
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            with closing(self._open(create=False)) as old, closing(sqlite3.connect(part, isolation_level=None)) as kept:
+                old.backup(kept)
+            os.replace(part, copy)
+        except BaseException:
+            os.unlink(part)  # the disk may be full
+            raise
 
     def _check_place(self) -> None:
         """A file moved away or replaced while in use would split the budget in two; a copy in memory, too."""
@@ -240,7 +242,7 @@ class Store:
                 raise LedgerError("a ledger in memory stays in the process that made it")
             return
         try:
-            moved = self._place() != self._file
+            moved = places.identity(self.path) != self._file
         except OSError:
             moved = True
         if moved:
