@@ -18,6 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 from privql.kernel.cost import Cost
+from privql.kernel.events import Event
 from privql.ledger import BudgetRow, Ledger, Permit, Request
 
 TEXT = "SELECT region, COUNT(*) AS n, AVG(cost) AS mean_cost FROM patients WHERE age BETWEEN 40 AND {} GROUP BY region"
@@ -46,13 +47,13 @@ def main(charges: int) -> None:
             bare.execute("COMMIT")
 
         ledger = Ledger.create(Path(folder) / "ledger")
-        ledger.apply_policy("", [BudgetRow("research", "patient", Fraction(10**6))], [], ["patients"])
+        ledger.apply_policy(
+            "", [BudgetRow("research", "patient", Fraction(10**5), Fraction(1, 10**6))], [], ["patients"]
+        )
         permits: list[Permit] = []
 
         def reserve(number: int) -> None:
-            cost = Cost(Fraction(1, 10))
-            request = Request("alice", TEXT.format(number), "{}", 1, (("patient", cost),), MEASUREMENTS, ("patients",))
-            permit = ledger.reserve(request)
+            permit = ledger.reserve(asked("alice", number))
             assert isinstance(permit, Permit)
             permits.append(permit)
 
@@ -76,8 +77,12 @@ def main(charges: int) -> None:
 
 
 def replay(ledger: Ledger, number: int) -> None:
-    cost = Cost(Fraction(1, 10))
-    ledger.reserve(Request("bob", TEXT.format(number), "{}", 1, (("patient", cost),), MEASUREMENTS, ("patients",)))
+    ledger.reserve(asked("bob", number))
+
+
+def asked(analyst: str, number: int) -> Request:
+    charges = (("patient", (Event("pure", Cost(Fraction(1, 10))),)),)
+    return Request(analyst, TEXT.format(number), "{}", 1, charges, MEASUREMENTS, ("patients",))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from privql.frozen import frozen
 from privql.kernel import events as mechanisms
@@ -20,6 +21,8 @@ from privql.names import fold
 
 Scope = tuple[str, str]  # budget and analyst, '' for all of them
 Totals = dict[Scope, Loss]
+
+_loss = lru_cache(maxsize=64)(losses.read)  # admission and payment read the same totals, one after the other
 
 
 @frozen
@@ -40,7 +43,7 @@ def totals(db: sqlite3.Connection, unit: str, analyst: str = "") -> Totals:
     """What the unit lost, in all and by budget, and what this analyst spent of each budget."""
     query = "SELECT budget, analyst, loss FROM total WHERE unit = ? AND analyst IN ('', ?)"
     rows = db.execute(query, (fold(unit), fold(analyst)))
-    return {(budget, by): losses.read(loss) for budget, by, loss in rows}
+    return {(budget, by): _loss(loss) for budget, by, loss in rows}
 
 
 def state(policy: Policy, budget: BudgetRow, analyst: str | None, spending: Totals) -> BudgetState:
@@ -53,14 +56,10 @@ def state(policy: Policy, budget: BudgetRow, analyst: str | None, spending: Tota
 
 
 def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> list[BudgetState]:
-    """The budgets for the unit that the analyst may use, the fullest first, then by name: the order is fixed."""
+    """The budgets for the unit that the analyst may use, the fullest first."""
     spending = totals(db, unit, analyst)
     rows = [budget for budget in policy.of_unit(unit) if policy.may_use(budget.name, analyst)]
-    states = [state(policy, budget, analyst, spending) for budget in rows]
-    if len(states) > 1:
-        left = {id(one): one.left for one in states}
-        states.sort(key=lambda one: (-left[id(one)].epsilon, -left[id(one)].delta, fold(one.budget.name)))
-    return states
+    return fullest_first([state(policy, budget, analyst, spending) for budget in rows])
 
 
 def payers(
@@ -90,6 +89,14 @@ def _payer(
         found = [one for one in found if one.budget == chosen]
     if not found:
         raise OverBudget(chosen.name if chosen in declared else None, declared[0].unit, Cost(), cost, "no grant")
+    paying = first_able(found, asked)
+    if isinstance(paying, tuple):
+        return paying
+    raise OverBudget(found[0].budget.name, found[0].budget.unit, found[0].left, cost, paying)
+
+
+def first_able(found: Sequence[BudgetState], asked: Asking) -> tuple[BudgetState, Loss] | Reason:
+    """The first of these budgets that can pay, and what it loses; or why the first of all cannot."""
     reasons: list[Reason] = []
     for one in found:
         for loss in asked.losses(one):
@@ -97,7 +104,15 @@ def _payer(
             if reason is None:
                 return one, loss
             reasons.append(reason)
-    raise OverBudget(found[0].budget.name, found[0].budget.unit, found[0].left, cost, reasons[0])
+    return reasons[0] if reasons else "no grant"
+
+
+def fullest_first(states: Sequence[BudgetState]) -> list[BudgetState]:
+    """Then by name: the order is fixed."""
+    if len(states) < 2:
+        return list(states)
+    left = [(one.left, one) for one in states]
+    return [one for _, one in sorted(left, key=lambda at: (-at[0].epsilon, -at[0].delta, fold(at[1].budget.name)))]
 
 
 def pay(db: sqlite3.Connection, analyst: str, paying: BudgetState, loss: Loss) -> None:
