@@ -3,8 +3,8 @@
     python benchmarks/long_ledger.py [CHARGES]
 
 The history is written by SQL, as `reserve` and `release` would have written it: fifty analysts, a name for every tenth
-answer. Then alice, who has not asked for long, asks; zoe, who has never asked, too. Each line is the median and the 95th percentile of many
-calls. Run it on the disk that will hold the ledger.
+answer. Then alice asks, who has not asked for long, and zoe, who has never asked. Each line is the median and the 95th
+percentile of many calls. Run it on the disk that will hold the ledger.
 """
 
 from __future__ import annotations

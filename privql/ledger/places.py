@@ -93,7 +93,7 @@ def identity(path: str) -> tuple[int, int]:
     found = os.stat(path)
     if found.st_nlink > 1:
         raise LedgerError(
-            f"the ledger at `{path}` has a second name (a hard link), under which it would have a log of its own and spend "
-            "the same budget again; remove that name, or make it a symbolic link"
+            f"the ledger at `{path}` has a second name (a hard link), under which it would have a log of its own and "
+            "spend the same budget again; remove that name, or make it a symbolic link"
         )
     return found.st_dev, found.st_ino
