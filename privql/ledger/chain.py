@@ -1,0 +1,294 @@
+"""Each thing that the ledger keeps for good has an entry that carries the hash of the entry before it.
+
+An entry covers the row that it tells of: its clear columns as they are, and what may have to be erased - texts, answers,
+noisy numbers - by SHA-256(salt ‖ name ‖ text). Erasing the text and the salt leaves a chain that verifies and tells
+nothing. Who changes a row, drops one or turns two round breaks the chain; who can write the file can forge all of it,
+which only an anchor that is kept elsewhere shows.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from datetime import UTC, datetime
+from hashlib import sha256
+from secrets import token_bytes
+from typing import Any
+
+from privql.frozen import frozen
+from privql.ledger.errors import LedgerError
+
+Fields = dict[str, Any]
+_MARK = "privql-ledger"  # begins an anchor
+
+
+@frozen
+class Kind:
+    """Which rows of a table entries tell of, and what of them they cover."""
+
+    table: str
+    label: str  # what a person calls it
+    key: tuple[str, ...]
+    clear: tuple[str, ...]
+    hidden: tuple[str, ...] = ()  # what may be erased
+    parts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()  # rows of other tables that belong to it, by their column
+    where: str = "1"
+    initial: Fields = field(default_factory=dict)  # a row that says no more than this needs no entry
+    follows: Callable[[Fields, Fields], bool] = lambda before, after: False  # what a second entry may say of a row
+
+
+_BUDGET = "name", "unit", "epsilon", "delta", "default_epsilon", "default_delta", "max_epsilon"
+_GRANT = "budget", "analyst", "epsilon", "delta"
+KINDS = {
+    "policy": Kind(
+        "policy",
+        "version {version} of the policy",
+        ("version",),
+        ("text", "applied_at"),
+        parts=(
+            ("policy_table", "version", ("name",)),
+            ("budget", "version", _BUDGET),
+            ("budget_grant", "version", _GRANT),
+        ),
+    ),
+    "note": Kind(
+        "policy_note",
+        "the note on version {version} of the policy",
+        ("version",),
+        ("reason", "applied_by", "meaning", "place"),
+    ),
+    "filter": Kind(
+        "budget_filter",
+        "the filters of budget `{name}`",
+        ("name",),
+        ("shares", "renyi_order"),
+        follows=lambda before, after: before["renyi_order"] is None,
+    ),
+    "refresh": Kind("data_version", "version {counter} of `{name}`", ("name", "counter"), ("label", "stated_at")),
+    "plan": Kind(
+        "plan",
+        "plan {id}",
+        ("id",),
+        ("analyst", "policy_version", "slots", "after_charge", "reserved_at"),
+        hidden=("identity",),
+        parts=(("plan_line", "plan", ("unit", "budget", "loss")),),
+    ),
+    "charge": Kind(
+        "charge",
+        "r{id}",
+        ("id",),
+        ("analyst", "policy_version", "data_version", "reserved_at", "plan", "slot"),
+        hidden=("query", "parameters", "measurements"),
+        parts=(("charge_line", "charge", ("unit", "budget", "events")),),
+    ),
+    "resumes": Kind(
+        "charge",
+        "the attempts of r{id}",
+        ("id",),
+        ("resumes",),
+        initial={"resumes": 0},
+        follows=lambda before, after: after["resumes"] in (0, before["resumes"] + 1),
+    ),
+    "draw": Kind("draw", "step {step} of r{charge}", ("charge", "step"), ("spent",), hidden=("noisy",)),
+    "release": Kind(
+        "charge", "the answer of r{id}", ("id",), ("released_at",), hidden=("answer",), where="released_at IS NOT NULL"
+    ),
+    "name": Kind("release_name", "the name `{name}` of `{analyst}`", ("analyst", "name"), ("spelling", "charge")),
+    "forgotten": Kind("forgotten", "that {what} was forgotten", ("what",), ("forgotten_at", "forgotten_by")),
+}
+
+
+@frozen
+class Row:
+    key: tuple[Any, ...]
+    clear: Fields  # with the key
+    hidden: dict[str, str | bytes | None]
+
+
+def rows(db: sqlite3.Connection, name: str, key: tuple[Any, ...] = ()) -> Iterator[Row]:
+    """The rows of a kind, or the one with this key, as entries speak of them."""
+    kind = KINDS[name]
+    columns = (*kind.key, *kind.clear, *kind.hidden)
+    where = " AND ".join([f"({kind.where})", *(f"{column} = ?" for column in (kind.key if key else ()))])
+    query = f"SELECT {', '.join(columns)} FROM {kind.table} WHERE {where} ORDER BY {', '.join(kind.key)}"
+    for found in db.execute(query, key).fetchall():
+        named = dict(zip(columns, found, strict=True))
+        clear = {column: named[column] for column in (*kind.key, *kind.clear)}
+        for table, refers, said in kind.parts:
+            part = f"SELECT {', '.join(said)} FROM {table} WHERE {refers} = ? ORDER BY {', '.join(said)}"
+            clear[table] = [list(each) for each in db.execute(part, found[:1]).fetchall()]
+        yield Row(found[: len(kind.key)], clear, {column: named[column] for column in kind.hidden})
+
+
+def append(db: sqlite3.Connection, name: str, *key: object) -> None:
+    """An entry of the row that this transaction has written."""
+    (row,) = rows(db, name, key)
+    _append(db, name, row)
+
+
+def begin(db: sqlite3.Connection) -> None:
+    """A chain over what an older ledger holds."""
+    for name, kind in KINDS.items():
+        for row in rows(db, name):
+            if not _untold(kind, row):
+                _append(db, name, row)
+
+
+def _append(db: sqlite3.Connection, name: str, row: Row) -> None:
+    salt = token_bytes(32) if row.hidden else None
+    covered = {column: commitment(salt, column, text) for column, text in row.hidden.items() if salt is not None}
+    position, head = _last(db)
+    fields = canonical(row.clear | covered)
+    follows = hashed(head, position + 1, name, fields)
+    db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (position + 1, name, fields, salt, follows))
+
+
+def canonical(fields: Any) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+
+def commitment(salt: bytes, column: str, text: str | bytes | None) -> str:
+    raw = text.encode() if isinstance(text, str) else bytes(text or b"")
+    return sha256(salt + column.encode() + b"\0" + raw).hexdigest()
+
+
+def hashed(head: bytes, position: int, name: str, fields: str) -> bytes:
+    return sha256(head + f"{position} {name} {fields}".encode()).digest()
+
+
+def genesis(db: sqlite3.Connection) -> bytes:
+    return sha256(canonical(db.execute("SELECT id, created_at FROM ledger").fetchone()).encode()).digest()
+
+
+def _last(db: sqlite3.Connection) -> tuple[int, bytes]:
+    row = db.execute("SELECT position, head FROM entry ORDER BY position DESC LIMIT 1").fetchone()
+    return (0, genesis(db)) if row is None else (row[0], row[1])
+
+
+def forget(db: sqlite3.Connection, charges: set[int], plans: set[int]) -> None:
+    """Without its salt, a commitment tells nothing of the text."""
+    for position, name, fields in db.execute(
+        "SELECT position, kind, fields FROM entry WHERE salt IS NOT NULL"
+    ).fetchall():
+        told = json.loads(fields)
+        number, of = told.get("charge", told.get("id")), plans if name == "plan" else charges
+        if number in of:
+            db.execute("UPDATE entry SET salt = NULL WHERE position = ?", (position,))
+
+
+# ---------------------------------------------------------------- anchors
+
+
+@frozen
+class Anchor:
+    """Where the chain was, to be kept out of reach of whoever writes the ledger."""
+
+    ledger_id: str
+    position: int
+    head: str
+    at: str
+
+    def __str__(self) -> str:
+        return f"{_MARK} {self.ledger_id} {self.position} {self.head} {self.at}"
+
+
+def anchor(db: sqlite3.Connection, ledger_id: str) -> Anchor:
+    position, head = _last(db)
+    return Anchor(ledger_id, position, head.hex(), datetime.now(UTC).isoformat(timespec="seconds"))
+
+
+def read_anchors(text: str) -> tuple[Anchor, ...]:
+    """One a line; a LedgerError where a line is none, or there is no line."""
+    found = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        mark, *words = line.split()
+        if mark != _MARK or len(words) != 4 or not (words[1].isascii() and words[1].isdigit()):
+            raise LedgerError("this is no anchor of a ledger: `privql ledger anchor` writes one, a line each")
+        found.append(Anchor(words[0], int(words[1]), words[2], words[3]))
+    if not found:
+        raise LedgerError("there is no anchor here: `privql ledger anchor` writes one")
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- the audit
+
+
+@frozen
+class _Told:
+    position: int
+    fields: Fields
+    salt: bytes | None
+
+
+def verify(db: sqlite3.Connection, ledger_id: str, anchors: tuple[Anchor, ...] = ()) -> Iterator[str]:
+    """What is wrong with the chain, a sentence each."""
+    told: dict[tuple[str, tuple[Any, ...]], _Told] = {}
+    heads = {0: genesis(db)}
+    position, previous = 0, heads[0]
+    for found, name, text, salt, head in db.execute("SELECT * FROM entry ORDER BY position"):
+        if found != position + 1:
+            yield f"the chain has no entry {position + 1}"
+        if head != hashed(previous, found, name, text):
+            yield f"entry {found} of the chain, or the one before it, was changed"
+        position, previous = found, head
+        heads[position] = head
+        yield from _keep(told, name, _Told(position, json.loads(text), salt))
+    yield from _anchored(anchors, ledger_id, position, heads)
+    erased = {what for (what,) in db.execute("SELECT what FROM forgotten")}
+    for name, kind in KINDS.items():
+        for row in rows(db, name):
+            label = kind.label.format_map(row.clear)
+            entry = told.pop((name, row.key), None)
+            if entry is not None:
+                yield from _compared(label, kind, row, entry, erased)
+            elif not _untold(kind, row):
+                yield f"{label}: the chain has no entry of it"
+    for (name, _), entry in told.items():
+        yield f"{KINDS[name].label.format_map(entry.fields)}: entry {entry.position} tells of it, and it is not there"
+
+
+def _keep(told: dict[tuple[str, tuple[Any, ...]], _Told], name: str, entry: _Told) -> Iterator[str]:
+    if name not in KINDS:
+        yield f"entry {entry.position} of the chain is of no kind that there is"
+        return
+    kind = KINDS[name]
+    at = name, tuple(entry.fields[column] for column in kind.key)
+    if at in told and not kind.follows(told[at].fields, entry.fields):
+        label = kind.label.format_map(entry.fields)
+        yield f"{label}: entry {entry.position} says anew what entry {told[at].position} has said for good"
+    told[at] = entry
+
+
+def _compared(label: str, kind: Kind, row: Row, entry: _Told, erased: set[str]) -> Iterator[str]:
+    """The row against its entry; an entry of an older layout covers the columns that there were."""
+    for column, said in entry.fields.items():
+        if column not in row.hidden:
+            if column not in row.clear or row.clear[column] != said:
+                yield f"{label}: `{column}` is not what the chain says"
+        elif entry.salt is not None and said != commitment(entry.salt, column, row.hidden[column]):
+            yield f"{label}: `{column}` is not what the chain commits to"
+        elif entry.salt is None and row.hidden[column]:
+            yield f"{label}: `{column}` was to be forgotten, and is there"
+    subject = f"plan {row.key[0]}" if kind.table == "plan" else f"r{row.key[0]}"
+    if row.hidden and (entry.salt is None) != (subject in erased):
+        yield f"{label}: what was erased is not what was forgotten"
+
+
+def _untold(kind: Kind, row: Row) -> bool:
+    return bool(kind.initial) and kind.initial.items() <= row.clear.items()
+
+
+def _anchored(anchors: tuple[Anchor, ...], ledger_id: str, last: int, heads: Mapping[int, bytes]) -> Iterator[str]:
+    for each in anchors:
+        when = f"the anchor of {each.at}"
+        if each.ledger_id != ledger_id:
+            yield f"{when} is of another ledger, {each.ledger_id}"
+        elif each.position > last:
+            yield (
+                f"{when} was taken after entry {each.position}, and the chain ends with entry {last}: "
+                "this is an older copy, or its last entries were deleted"
+            )
+        elif each.position not in heads or heads[each.position].hex() != each.head:
+            yield f"{when} knows another entry {each.position}: what the ledger held then was rewritten"
