@@ -3,8 +3,8 @@
     python benchmarks/filters.py [--peer-python PATH]
 
 prints the table of docs/accounting.md. With a peer, an interpreter that has dp-accounting (`--peer-python`, or
-PRIVQL_PEERS), it holds plans of random events to the privacy loss distributions of that library as well: what is claimed
-here is never below its optimistic estimate, and the gap to it is printed.
+PRIVQL_PEERS), it holds plans of random events to the privacy loss distributions of that library as well: what is
+claimed here is never below its optimistic estimate, and the gap to it is printed.
 """
 
 import argparse
