@@ -254,6 +254,8 @@ def _keep(told: dict[tuple[str, tuple[Any, ...]], _Told], name: str, entry: _Tol
         yield f"entry {entry.position} of the chain is of no kind that there is"
         return
     kind = KINDS[name]
+    if entry.salt is not None and not kind.hidden:
+        yield f"entry {entry.position} of the chain has a salt, and nothing to hide"
     at = name, tuple(entry.fields[column] for column in kind.key)
     if at in told and not kind.follows(told[at].fields, entry.fields):
         label = kind.label.format_map(entry.fields)

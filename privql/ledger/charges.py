@@ -21,7 +21,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable
 from privql.kernel.events import Events, cost_of, read, written
 from privql.kernel.losses import NO_LOSS, loss_of
-from privql.ledger import notes, plans
+from privql.ledger import chain, forgetting, notes, plans
 from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
 from privql.ledger.policies import Policy, data_version
@@ -117,6 +117,7 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
             "the owner has to look at it before it may run again"
         )
     db.execute("UPDATE charge SET resumes = resumes + 1 WHERE id = ?", (number,))
+    chain.append(db, "resumes", number)
     return _permit(number, ledger_id, query, lines(db, number), resumes + 1)
 
 
@@ -160,6 +161,8 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
         (same, fold(analyst), query, version, FREE, now(), now(), answer),
     ).lastrowid
     assert number is not None
+    chain.append(db, "charge", number)
+    chain.append(db, "release", number)
     claim_name(db, analyst, name, release_id(number))
     return StoredRelease(release_id(number), answer)
 
@@ -189,6 +192,7 @@ def _charged(
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
     paid = tuple(ChargeLine(spelled[unit], budgets[unit], events) for unit, events in query.events.items())
     write(db, number, paid)
+    chain.append(db, "charge", number)
     return _permit(number, ledger_id, query, paid, 0)
 
 
@@ -219,7 +223,9 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
     if overdrawn((*before, Draw(folded, noisy)), permit.charges):
         raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
     said = json.dumps({unit: written(events) for unit, events in folded.items()})
-    db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (charge_number(permit.release_id), step, said, noisy))
+    number = charge_number(permit.release_id)
+    db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (number, step, said, noisy))
+    chain.append(db, "draw", number, step)
     return noisy
 
 
@@ -246,14 +252,17 @@ def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRele
     )
     if done.rowcount == 0:
         (answer,) = db.execute("SELECT answer FROM charge WHERE id = ?", (number,)).fetchone()
+    else:
+        chain.append(db, "release", number)
     return StoredRelease(permit.release_id, answer)
 
 
 def allow_resume(db: sqlite3.Connection, release: str) -> None:
     """The owner has looked at a charge that was started too often: it may be resumed again."""
-    query = "UPDATE charge SET resumes = 0 WHERE id = ? AND state = 'reserved'"
-    if db.execute(query, (charge_number(release),)).rowcount == 0:
+    query, number = "UPDATE charge SET resumes = 0 WHERE id = ? AND state = 'reserved'", charge_number(release)
+    if db.execute(query, (number,)).rowcount == 0:
         raise LedgerError(f"`{release}` is not a charge that waits for its answer")
+    chain.append(db, "resumes", number)
 
 
 def may_see(db: sqlite3.Connection, policy: Policy, number: int, owner: str, analyst: str) -> bool:
@@ -264,10 +273,11 @@ def may_see(db: sqlite3.Connection, policy: Policy, number: int, owner: str, ana
 
 def seen(db: sqlite3.Connection, policy: Policy, analyst: str, release: str) -> StoredRelease | None:
     number = charge_number(release)
-    query = "SELECT analyst, answer FROM charge WHERE id = ? AND state = 'released'"
+    query = "SELECT analyst, answer FROM charge WHERE id = ? AND state <> 'reserved'"
     row = db.execute(query, (number,)).fetchone()
     if number is None or row is None or not may_see(db, policy, number, row[0], fold(analyst)):
         return None
+    forgetting.still_there(db, release_id(number))
     return StoredRelease(release_id(number), row[1])
 
 
@@ -278,6 +288,7 @@ def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) ->
     number = charge_number(release)
     if taken is None:
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
+        chain.append(db, "name", *key)
     elif taken[0] != number:
         raise NameTaken(name, release_id(taken[0]))
 

@@ -11,7 +11,8 @@ from typing import Any
 from privql.kernel import losses
 from privql.kernel.events import cost_of
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, notes, plans
+from privql.ledger import accounts, chain, notes, plans
+from privql.ledger.chain import Anchor
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy, history, load
@@ -59,11 +60,22 @@ def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
         yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, named, plan)
 
 
-def verify(db: sqlite3.Connection) -> tuple[str, ...]:
-    """What is wrong with the ledger, a sentence each; nothing if every charge was affordable and every sum is right."""
+def verify(db: sqlite3.Connection, ledger_id: str, anchors: tuple[Anchor, ...] = ()) -> tuple[str, ...]:
+    """What is wrong with the ledger, a sentence each; nothing if the chain holds, every charge was affordable and every
+    sum is right."""
     found = [f"the file is damaged: {line}" for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
+    try:
+        found.extend(chain.verify(db, ledger_id, anchors))
+        _recompute(db, found)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        found.append(f"what stands in the ledger cannot be read: {problem!r}")
+    return tuple(found)
+
+
+def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
     audit = _Audit({record.version: load(db, record.version) for record in history(db)}, found)
     kept = {number: bytes(same) for number, same in db.execute("SELECT id, identity FROM charge")}
+    erased = {what for (what,) in db.execute("SELECT what FROM forgotten")}
     waiting = plans.all_plans(db)
     for one in all_entries(db):
         number = charge_number(one.release_id) or 0
@@ -72,10 +84,15 @@ def verify(db: sqlite3.Connection) -> tuple[str, ...]:
         events = {fold(line.unit): line.events for line in one.charges}
         meant = notes.origin(db, one.policy_version)
         texts = one.query, one.parameters, meant, one.data_version, one.measurements
-        if kept[number] != identity(*texts, events):
+        forgotten = one.state == "forgotten"
+        if kept[number] != (b"" if forgotten else identity(*texts, events)):
             found.append(f"{one.release_id}: its text, version or price is not what was charged")
         if overdrawn(drawn(db, one.release_id), one.charges):
             found.append(f"{one.release_id}: its steps spent more than it was charged")
+        if forgotten != (one.release_id in erased) or (one.state == "released") != (
+            one.released_at is not None and not forgotten
+        ):
+            found.append(f"{one.release_id}: it is not {one.state}")
         if not one.charges and one.measurements != FREE:
             found.append(f"{one.release_id}: it charges nothing")
         if one.plan is not None:

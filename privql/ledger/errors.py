@@ -28,6 +28,15 @@ class TooManyResumes(LedgerError):
     """A charge was reserved, resumed as often as allowed, and still has no answer."""
 
 
+class Forgotten(LedgerError):
+    """The release was forgotten: its query and its answer are erased."""
+
+    def __init__(self, release: str, at: str) -> None:
+        super().__init__(
+            f"`{release}` was forgotten on {at[:10]}: its query and its answer are erased, what it cost stays charged"
+        )
+
+
 class OverBudget(LedgerError):
     """The query cannot be paid for. `left` is what this analyst could still spend from `budget` on `unit`."""
 

@@ -14,7 +14,8 @@ from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, charges, entries, notes, plans, policies
+from privql.ledger import accounts, chain, charges, entries, forgetting, notes, plans, policies
+from privql.ledger.chain import Anchor
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
@@ -123,6 +124,19 @@ class Ledger:
         with self._store.transaction() as db:
             charges.allow_resume(db, release_id)
 
+    def forget(
+        self, release_id: str | None = None, *, analyst: str | None = None, before: str | None = None, by: str = ""
+    ) -> tuple[str, ...]:
+        """Erase the texts, answers and noisy numbers of a release, of an analyst's, or of those before a date (of what
+        fits all that is said). The charges stay charged, and the chain verifies. Returns what was forgotten now."""
+        with self._store.transaction() as db:
+            number = None if release_id is None else charges.charge_number(release_id)
+            if release_id is not None and (number is None or entries.entry(db, release_id) is None):
+                raise LedgerError(f"there is no release `{release_id}`")
+            gone = forgetting.forget(db, number, analyst, before, by)
+        self._store.sweep()
+        return gone
+
     # A query's way through
 
     def prepay(self, request: PlanRequest) -> Prepaid:
@@ -158,12 +172,14 @@ class Ledger:
         """The steps that an earlier attempt under this charge has drawn."""
         self._own(permit)
         with self._store.transaction("DEFERRED") as db:
+            forgetting.still_there(db, permit.release_id)
             return charges.drawn(db, permit.release_id)
 
     def draw(self, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:
         """Keep a step's noisy numbers before anything is made of them. Only what this returns may be used."""
         self._own(permit)
         with self._store.transaction() as db:
+            forgetting.still_there(db, permit.release_id)
             return charges.draw(db, permit, step, spent, noisy)
 
     def release(self, permit: Permit, answer: bytes) -> StoredRelease:
@@ -172,6 +188,7 @@ class Ledger:
         if type(answer) is not bytes:
             raise LedgerError("an answer is stored as bytes")
         with self._store.transaction() as db:
+            forgetting.still_there(db, permit.release_id)
             return charges.release(db, permit, answer)
 
     # Reading
@@ -260,10 +277,15 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return tuple(entries.all_entries(db))
 
-    def verify(self) -> tuple[str, ...]:
-        """What is wrong, a sentence each: every sum and every admission is recomputed from the entries."""
+    def anchor(self) -> Anchor:
+        """Where the chain is now, to be kept where whoever writes the ledger cannot reach it."""
         with self._store.transaction("DEFERRED") as db:
-            return entries.verify(db)
+            return chain.anchor(db, self._store.ledger_id)
+
+    def verify(self, anchors: Iterable[Anchor] = ()) -> tuple[str, ...]:
+        """What is wrong, a sentence each: the chain and what it covers, every sum and every admission."""
+        with self._store.transaction("DEFERRED") as db:
+            return entries.verify(db, self._store.ledger_id, tuple(anchors))
 
     def _own(self, permit: Permit) -> None:
         if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:

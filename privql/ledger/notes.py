@@ -8,6 +8,7 @@ from contextlib import closing
 from urllib.parse import quote
 
 from privql.frozen import frozen
+from privql.ledger import chain
 from privql.ledger.records import Note
 from privql.ledger.schema import APPLICATION_ID
 
@@ -15,7 +16,8 @@ from privql.ledger.schema import APPLICATION_ID
 def write(db: sqlite3.Connection, version: int, note: Note, place: str) -> None:
     """A version's first note is its only one."""
     said = note.reason, note.applied_by, note.meaning, place
-    db.execute("INSERT OR IGNORE INTO policy_note VALUES (?, ?, ?, ?, ?)", (version, *said))
+    if db.execute("INSERT OR IGNORE INTO policy_note VALUES (?, ?, ?, ?, ?)", (version, *said)).rowcount:
+        chain.append(db, "note", version)
 
 
 def origin(db: sqlite3.Connection, version: int) -> int:

@@ -22,7 +22,7 @@ from privql.kernel.losses import Loss, loss_of
 from privql.kernel.losses import read as loss_read
 from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
-from privql.ledger import notes
+from privql.ledger import chain, notes
 from privql.ledger.accounts import Asking, lines, pay, payers
 from privql.ledger.errors import LedgerError, Reason
 from privql.ledger.filters import refusal
@@ -57,6 +57,7 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
         pay(db, analyst, paying, loss)
         line = number, fold(paying.budget.unit), paying.budget.name, loss_written(loss)
         db.execute("INSERT INTO plan_line VALUES (?, ?, ?, ?)", line)
+    chain.append(db, "plan", number)
     return Prepaid(number, analyst)
 
 

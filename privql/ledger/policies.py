@@ -10,6 +10,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text, check_chargeable, check_delta
 from privql.kernel.filters import Shares, order_for
+from privql.ledger import chain
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.errors import LedgerError
 from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
@@ -94,6 +95,7 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
     for grant in new.grants.values():
         limits = written_if(grant.epsilon), written_if(grant.delta)
         db.execute("INSERT INTO budget_grant VALUES (?,?,?,?,?)", (version, grant.budget, grant.analyst, *limits))
+    chain.append(db, "policy", version)
     return version
 
 
@@ -108,6 +110,8 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
     kept = db.execute("SELECT shares, renyi_order FROM budget_filter WHERE name = ?", (name,)).fetchone()
     if kept is None or kept[1] is None:
         db.execute("INSERT OR REPLACE INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
+        if (shares, order) != kept:
+            chain.append(db, "filter", name)
     elif kept[0] != shares:
         raise LedgerError(
             f"the δ of budget `{budget.name}` was split when it was first declared, and stays so: each way of adding "
@@ -157,6 +161,7 @@ def refresh(db: sqlite3.Connection, policy: Policy, table: str, label: str) -> N
     counter, last = db.execute(query, (fold(table),)).fetchone() or (0, None)
     if label != last:
         db.execute("INSERT INTO data_version VALUES (?, ?, ?, ?)", (fold(table), counter + 1, label, now()))
+        chain.append(db, "refresh", fold(table), counter + 1)
 
 
 def data_version(db: sqlite3.Connection, policy: Policy, tables: Iterable[str]) -> str:

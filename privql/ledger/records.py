@@ -255,7 +255,7 @@ class Entry:
     data_version: str
     measurements: str
     charges: tuple[ChargeLine, ...]
-    state: Literal["reserved", "released"]
+    state: Literal["reserved", "released", "forgotten"]
     resumes: int
     reserved_at: str
     released_at: str | None

@@ -91,6 +91,37 @@ _EVENTS: tuple[str | Move, ...] = (
     "DROP TABLE charge_line_before",
 )
 
+_UNANSWERED = ("CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",)
+
+_CHAIN = (
+    """CREATE TABLE charge_anew (
+        id INTEGER PRIMARY KEY, identity BLOB NOT NULL, analyst TEXT NOT NULL,
+        query TEXT NOT NULL, parameters TEXT NOT NULL, policy_version INTEGER NOT NULL REFERENCES policy,
+        data_version TEXT NOT NULL, measurements TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('reserved', 'released', 'forgotten')), resumes INTEGER NOT NULL,
+        reserved_at TEXT NOT NULL, released_at TEXT, answer BLOB, plan INTEGER REFERENCES plan, slot INTEGER,
+        CHECK ((state = 'released') = (answer IS NOT NULL)))""",
+    """INSERT INTO charge_anew SELECT id, identity, analyst, query, parameters, policy_version, data_version,
+        measurements, state, resumes, reserved_at, released_at, answer, plan, slot FROM charge""",
+    "DROP TABLE charge",
+    "ALTER TABLE charge_anew RENAME TO charge",
+    "CREATE INDEX charge_identity ON charge (identity)",
+    "CREATE UNIQUE INDEX charge_slot ON charge (plan, slot)",
+    "CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",
+    """CREATE TABLE forgotten (
+        what TEXT PRIMARY KEY, forgotten_at TEXT NOT NULL, forgotten_by TEXT NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE entry (
+        position INTEGER PRIMARY KEY, kind TEXT NOT NULL, fields TEXT NOT NULL, salt BLOB, head BLOB NOT NULL)""",
+)
+
 # a new file takes all of them, an older one those that it has not had
-LAYOUTS: tuple[tuple[str | Move, ...], ...] = (_FIRST, _STEPS, _NOTES, _EVENTS)
+LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
+    _FIRST,
+    _STEPS,
+    _NOTES,
+    _EVENTS,
+    _UNANSWERED,
+    _CHAIN,
+)
 VERSION = len(LAYOUTS)
+CHAINED = LAYOUTS.index(_CHAIN) + 1  # what is older has no chain yet

@@ -18,9 +18,9 @@ from time import monotonic, sleep
 from typing import Literal
 from urllib.parse import quote
 
-from privql.ledger import places
+from privql.ledger import chain, places
 from privql.ledger.errors import LedgerError
-from privql.ledger.schema import APPLICATION_ID, LAYOUTS, VERSION
+from privql.ledger.schema import APPLICATION_ID, CHAINED, LAYOUTS, VERSION
 
 MEMORY = ":memory:"
 
@@ -90,6 +90,16 @@ class Store:
                     connection.execute("COMMIT")
             finally:
                 self._at_work = False
+
+    def sweep(self) -> None:
+        """What was erased leaves the file, too, and the log beside it."""
+        with _gate, self._in_plain_words():
+            connection = self._connection or self._connect(create=False)
+            self._check_place()
+            connection.execute("VACUUM")
+            (waiting, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if waiting:
+                raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
 
     def close(self) -> None:
         with _gate:
@@ -214,6 +224,8 @@ class Store:
         if not found:
             connection.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        if found < CHAINED:
+            chain.begin(connection)
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
 

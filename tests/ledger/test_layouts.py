@@ -26,11 +26,12 @@ def older(path: Path, layout: int, delta: str = "1/1000000") -> None:
         db.execute(f"INSERT INTO budget VALUES (1, 'research', 'patient', '1/1', '{delta}', NULL, NULL, NULL)")
         charges = ("1/2", "0/1", "released", "x'11'"), ("1/4", "1/5000000", "reserved", "NULL")
         for number, (epsilon, spent, state, answer) in enumerate(charges):
+            released = "'later'" if state == "released" else "NULL"
             db.execute(
                 "INSERT INTO charge (id, identity, analyst, query, parameters, policy_version, data_version,"
                 " measurements, state, resumes, reserved_at, released_at, answer) VALUES"
                 f" ({number + 1}, x'{number:02}', 'alice', 'q{number}', '{{}}', 1, '{{\"patients\": 0}}', '[]',"
-                f" '{state}', 0, 'then', NULL, {answer})"
+                f" '{state}', 0, 'then', {released}, {answer})"
             )
             db.execute("INSERT INTO charge_line VALUES (?, 'patient', 'research', ?, ?)", (number + 1, epsilon, spent))
         for budget, analyst in (("", ""), ("research", ""), ("research", "alice")):

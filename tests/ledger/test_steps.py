@@ -83,4 +83,7 @@ def test_an_audit_adds_up_the_steps(tmp_path: Path) -> None:
         db.execute("INSERT INTO draw SELECT charge, 2, spent, noisy FROM draw WHERE step = 0")
     db.close()
     with Ledger.open(path) as made:
-        assert made.verify() == ("r1: its steps spent more than it was charged",)
+        assert made.verify() == (
+            "step 2 of r1: the chain has no entry of it",
+            "r1: its steps spent more than it was charged",
+        )
