@@ -213,6 +213,15 @@ def test_a_delta_is_for_gumbel_noise_alone(way: Way, delta: str) -> None:
         most_frequent(scanned(), (), VALUES, None, 1, way, Fraction(1), Fraction(delta))
 
 
+@pytest.mark.parametrize(
+    ("delta", "rho", "order"), [("0", "0", "2"), ("1", "0", "2"), ("1/2", "-1", "2"), ("1/2", "0", "1")]
+)
+def test_what_proves_nothing_is_not_asked(delta: str, rho: str, order: str) -> None:
+    assert affordable(Fraction(1), Fraction(1, 2), Fraction(0), Fraction(2))
+    with pytest.raises(ValueError, match="order"):
+        affordable(Fraction(1), Fraction(delta), Fraction(rho), Fraction(order))
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), [("0", "1/2"), ("1", "0"), ("1", "1")])
 def test_what_promises_nothing_buys_nothing(epsilon: str, delta: str) -> None:
     with pytest.raises(ValueError, match="positive"):
