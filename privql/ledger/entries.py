@@ -108,7 +108,6 @@ def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
     for whose in sorted(totals.keys() | audit.lost.keys()):
         if totals.get(whose, NO_LOSS) != audit.lost[whose]:
             found.append(f"the total of unit, budget and analyst {whose} is not the sum of its charges")
-    return tuple(found)
 
 
 class _Audit:
