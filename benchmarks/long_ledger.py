@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -51,6 +52,7 @@ def build(path: Path, charges: int) -> None:
 
     numbers = range(charges)
     with sqlite3.connect(path) as db:
+        db.execute("PRAGMA journal_mode = OFF")
         db.executemany(
             "INSERT INTO charge (id, identity, analyst, query, parameters, policy_version, data_version, measurements,"
             " state, resumes, reserved_at, released_at, answer)"
@@ -58,14 +60,16 @@ def build(path: Path, charges: int) -> None:
             rows(),
         )
         line = "patient", BUDGET.name, written(EVENTS)
-        db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?)", ((number + 1, *line) for number in numbers))
+        db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?, 0)", ((number + 1, *line) for number in numbers))
         names = ((analyst(number), f"n{number}", f"n{number}", number + 1) for number in numbers[::10])
         db.executemany("INSERT INTO release_name VALUES (?, ?, ?, ?)", names)
         one = loss_of(EVENTS)
         each = {who: sum(1 for number in numbers if analyst(number) == who) for who in map(analyst, numbers[:2000])}
         totals = [("", "", charges), ("research", "", charges), *(("research", who, n) for who, n in each.items())]
         for budget, who, times in totals:
-            db.execute("INSERT INTO total VALUES ('patient', ?, ?, ?)", (budget, who, losses.written(one.times(times))))
+            db.execute(
+                "INSERT INTO total VALUES ('patient', ?, ?, 0, ?)", (budget, who, losses.written(one.times(times)))
+            )
     db.close()
 
 

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import Literal
@@ -41,7 +42,7 @@ _TROUBLE = {
 
 
 def now() -> str:
-    """For people to read; no decision looks at a clock."""
+    """For people to read; no decision looks at it, but whether a standing release is due."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -83,9 +84,7 @@ class Store:
                     self._check_place()
                     if connection.in_transaction:  # an earlier rollback failed
                         connection.execute("ROLLBACK")
-                    connection.execute(f"BEGIN {kind}")
-                    if self._recognise(connection) < VERSION:
-                        raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
+                    self._begin(connection, kind)
                     yield connection
                     connection.execute("COMMIT")
             finally:
@@ -100,6 +99,22 @@ class Store:
             (waiting, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if waiting:
                 raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
+
+    def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
+        """Whoever waits tries often, and at no fixed times: SQLite's own waiting, ever longer, may starve one of many."""
+        patience = monotonic() + self._patience
+        while True:
+            try:
+                connection.execute(f"BEGIN {kind}")
+                if self._recognise(connection) < VERSION:
+                    raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
+                return
+            except sqlite3.OperationalError as problem:
+                if _code(problem) != sqlite3.SQLITE_BUSY or monotonic() > patience:
+                    raise
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                sleep(uniform(0, 0.02))
 
     def close(self) -> None:
         with _gate:
@@ -152,6 +167,7 @@ class Store:
                 raise LedgerError(f"another ledger has taken the place of `{self.path}`")
             if not self.memory:
                 self._file = places.identity(self.path)
+                connection.execute("PRAGMA busy_timeout = 0")  # `_begin` waits
         except BaseException:
             connection.close()
             raise
