@@ -131,7 +131,7 @@ def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None
             (fold(query.analyst), fold(request.name)),
         ).fetchone()
         if taken is not None and taken[1] != query.identity:
-            raise NameTaken(request.name, release_id(taken[0]))
+            raise _taken(db, request.name, release_id(taken[0]))
     rows = db.execute(
         "SELECT id, analyst FROM charge WHERE identity = ? AND state = 'released' ORDER BY id", (query.identity,)
     )
@@ -290,7 +290,12 @@ def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) ->
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
         chain.append(db, "name", *key)
     elif taken[0] != number:
-        raise NameTaken(name, release_id(taken[0]))
+        raise _taken(db, name, release_id(taken[0]))
+
+
+def _taken(db: sqlite3.Connection, name: str, release: str) -> NameTaken:
+    (state,) = db.execute("SELECT state FROM charge WHERE id = ?", (charge_number(release),)).fetchone()
+    return NameTaken(name, release, state == "forgotten")
 
 
 def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:

@@ -20,8 +20,11 @@ class StalePolicy(LedgerError):
 class NameTaken(LedgerError):
     """The analyst has another release of that name."""
 
-    def __init__(self, name: str, release: str) -> None:
-        super().__init__(f"you have another release named `{name}` ({release}): a release never changes")
+    def __init__(self, name: str, release: str, forgotten: bool = False) -> None:
+        if forgotten:
+            super().__init__(f"you had a release named `{name}` ({release}), which was forgotten: a name never moves")
+        else:
+            super().__init__(f"you have another release named `{name}` ({release}): a release never changes")
 
 
 class TooManyResumes(LedgerError):
