@@ -10,22 +10,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from privql.check.env import Env, Settings
 from privql.diagnostics import PrivQLError, Source, Span, refuse
-from privql.ledger import Ledger, LedgerError, NameTaken, StoredRelease
-from privql.pipeline.check import check_statement, check_text
+from privql.ledger import Ledger, LedgerError
 from privql.pipeline.named import NamedReleases
-from privql.pipeline.parameters import bound, unused
+from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
-from privql.pipeline.purse import BudgetReport, Purse
+from privql.pipeline.purse import BudgetReport
 from privql.pipeline.report import FileCheck, StatementCheck
+from privql.pipeline.till import Till
 from privql.policy.catalog import Catalog
-from privql.syntax import ast
 
 if TYPE_CHECKING:
     from privql.finish.result import Release
     from privql.pipeline.apply import AppliedPolicy
-    from privql.pipeline.run import Desk
     from privql.pipeline.versions import PolicyDiff, PolicyHistory
 
 Params = Mapping[str, object] | None
@@ -45,27 +42,22 @@ class Session:
         dummy: bool,
         version: int,
     ) -> None:
-        self._ledger, self._catalog, self._analyst, self._dummy = ledger, catalog, analyst, dummy
-        self._places = Places(catalog, base, frames, dummy, ledger, self._named)
-        self._version = version
-        self._settings = Settings()
+        self._ledger, self._catalog = ledger, catalog
+        self._places = Places(catalog, base, frames, dummy, ledger, lambda: NamedReleases(ledger, analyst))
+        self._till = Till(ledger, catalog, analyst, version, self._places, dummy)
 
     # ---- checking: no private row is read
 
     def check(self, text: str, params: Params = None, **named: object) -> StatementCheck:
         """One statement, proved and priced."""
-        one = self._one(text, {**(params or {}), **named})
+        one = self._till.check_one(Source(text), {**(params or {}), **named})
         if not one.ok:
             return one
-        over = self._purse().price((one,))[1]
-        return replace(one, diagnostics=(*one.diagnostics, *over))
+        return replace(one, diagnostics=(*one.diagnostics, *self._till.over(one)))
 
     def check_text(self, text: str, *, name: str = "<query>", params: Params = None) -> FileCheck:
         """Every statement of a text, each against what the ones before it promise."""
-        source = Source(text, name)
-        checks = tuple(self._looked_up(one) for one, _ in check_text(source, self._env(params or {})))
-        costs, over = self._purse().price(checks)
-        return FileCheck(source, checks, costs, (*unused(params or {}, checks), *over))
+        return self._till.check(Source(text, name), params or {})
 
     def check_file(self, path: str | os.PathLike[str], params: Params = None) -> FileCheck:
         return self.check_text(_read(path), name=os.fspath(path), params=params)
@@ -80,50 +72,53 @@ class Session:
         checked = self.check_text(text, name=name, params=params)
         if not checked.ok:
             raise PrivQLError(checked.diagnostics)
-        return "\n\n".join(explain(one) for one in checked.statements)
+        return "\n\n".join(explain(one) for one in checked.statements if one.query is not None)
 
     # ---- running
 
     def run(self, text: str, params: Params = None, **named: object) -> Release:
-        """One statement, answered. What it costs is charged before any row is read."""
-        one = self._one(text, {**(params or {}), **named})
-        return self._answer(_accepted(one))
+        """One statement, answered. What it costs is charged before any row is read.
+
+        Between BEGIN and COMMIT a query is put in the cart: what comes back says what that would be charged. COMMIT
+        charges it as one plan; its `answers` are those of the queries.
+        """
+        one = self._till.check_one(Source(text), {**(params or {}), **named})
+        if not one.ok:
+            raise PrivQLError([d for d in one.diagnostics if d.severity == "error"])
+        return self._till.run(one)
 
     def run_text(
         self, text: str, *, name: str = "<query>", params: Params = None, partial: bool = False
     ) -> Iterator[Release]:
-        """The statements of a text, one after the other. The whole text is priced first; unless `partial`, a text that
-        the budget cannot carry is refused before its first statement runs."""
+        """The statements of a text, one after the other. The whole text is charged first, as one plan, and a text that
+        the budget cannot carry is refused before its first statement runs; `partial`: each is charged by itself.
+
+        What stands between BEGIN and COMMIT is answered at COMMIT. A text that broke off, run again, is not charged
+        again."""
         checked = self.check_text(text, name=name, params=params)
         unpaid = [d for d in checked.over if d.code not in _UNPAID] if partial else checked.over
         if any(not one.ok for one in checked.statements) or unpaid:
             raise PrivQLError([d for d in checked.diagnostics if d.severity == "error"])
         for one in checked.statements:
             bound(one)
-        return self._run_each(checked, params or {})
+        return self._till.run_each(checked.statements, partial)
 
     def run_file(
         self, path: str | os.PathLike[str], params: Params = None, *, partial: bool = False
     ) -> Iterator[Release]:
         return self.run_text(_read(path), name=os.fspath(path), params=params, partial=partial)
 
-    def _run_each(self, checked: FileCheck, params: Mapping[str, object]) -> Iterator[Release]:
-        for one in checked.statements:
-            assert one.statement is not None
-            now, _ = check_statement(one.statement, one.span, checked.source, self._env(params))
-            yield self._answer(_accepted(now))
-
     # ---- what is left
 
     def budget(self) -> BudgetReport:
-        return BudgetReport(self._ledger.budget_report(self._analyst))
+        return self._till.budget()
 
     def names(self) -> tuple[str, ...]:
         """Every table, view, column and release that a query may name."""
         tables = self._catalog.tables
         columns = [column.name for table in tables for column in table.columns if not column.hidden]
         views = [view.name for view in self._catalog.views]
-        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._named().names, *columns]))
+        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._till.named().names, *columns]))
 
     @property
     def catalog(self) -> Catalog:
@@ -140,82 +135,6 @@ class Session:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    # ---- inside
-
-    def _env(self, params: Mapping[str, object]) -> Env:
-        purse = self._purse()
-        defaults = {unit.name: purse.default_epsilon(unit.name) for unit in self._catalog.units}
-        return Env(
-            self._catalog,
-            dict(params),
-            self._named(),
-            self._settings,
-            self._places,
-            {unit: epsilon for unit, epsilon in defaults.items() if epsilon is not None},
-            {unit.name: purse.default_delta(unit.name) for unit in self._catalog.units},
-            {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
-        )
-
-    def _purse(self) -> Purse:
-        return Purse(self._ledger, self._analyst, self._settings.budget)
-
-    def _one(self, text: str, params: Mapping[str, object]) -> StatementCheck:
-        source = Source(text)
-        checks = [one for one, _ in check_text(source, self._env(params))]
-        if len(checks) == 1:
-            return self._looked_up(checks[0])
-        broken = [d for one in checks for d in one.diagnostics]
-        if broken:
-            raise PrivQLError(broken)
-        what = "there is no statement here" if not checks else f"there are {len(checks)} statements here"
-        span = checks[1].span if checks else Span(0, 0)
-        raise refuse("PQL0113", what, span, help="give one, or use run_text for several").in_source(source)
-
-    def _looked_up(self, check: StatementCheck) -> StatementCheck:
-        """Whether the ledger has this answer already: then it costs nothing."""
-        if not check.ok or not check.runs or not check.epsilon.known:
-            return check
-        if any(name not in check.env.params for name in check.params):
-            return check
-        from privql.pipeline.request import name_taken, request_for
-
-        try:
-            request = request_for(check, self._analyst, self._version, lambda name: self._stored(name).release_id)
-            found = self._ledger.find(request)
-        except NameTaken as taken:
-            return replace(check, diagnostics=(*check.diagnostics, name_taken(taken, check)))
-        except (LedgerError, KeyError):  # KeyError: it reads a release that an earlier line has yet to make
-            return check
-        return replace(check, replay=found is not None)
-
-    def _answer(self, check: StatementCheck) -> Release:
-        if isinstance(check.statement, ast.Query | ast.CreateRelease):
-            from privql.pipeline.run import run
-
-            return run(check, self._desk())
-        from privql.pipeline.describe import told
-
-        if isinstance(check.statement, ast.SetOption):
-            self._settings = check.settings
-        return told(check, self._catalog, self.budget(), self._named().names)
-
-    def _named(self) -> NamedReleases:
-        return NamedReleases(self._ledger, self._analyst)
-
-    def _desk(self) -> Desk:
-        from privql.pipeline.run import Desk
-
-        return Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy)
-
-    def _stored(self, name: str) -> StoredRelease:
-        return self._named().stored(name)
-
-
-def _accepted(check: StatementCheck) -> StatementCheck:
-    if not check.ok:
-        raise PrivQLError([d for d in check.diagnostics if d.severity == "error"])
-    return check
 
 
 def _read(path: str | os.PathLike[str]) -> str:

@@ -57,6 +57,7 @@ class Release:
     dummy: bool = False
     made: Made | None = None  # how, for the errors of what was computed
     spreads: Spreads | None = field(default=None, compare=False, repr=False)  # computes them, while there is a session
+    answers: tuple[Release, ...] = ()  # COMMIT's: those of the queries between BEGIN and it
 
     @property
     def table(self) -> Table:

@@ -4,9 +4,19 @@
 it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
 """
 
-from privql.ledger.errors import LedgerError, NameTaken, OverBudget, Reason, StalePolicy, TooManyResumes
+from privql.ledger.accounts import fullest_first
+from privql.ledger.errors import (
+    Forgotten,
+    LedgerError,
+    NameTaken,
+    OverBudget,
+    Reason,
+    StalePolicy,
+    TooManyResumes,
+    WaitsForOwner,
+)
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import affordable
+from privql.ledger.plans import bill
 from privql.ledger.records import (
     NO_NOTE,
     BudgetRow,
@@ -32,6 +42,7 @@ __all__ = [
     "ChargeLine",
     "Draw",
     "Entry",
+    "Forgotten",
     "GrantRow",
     "Ledger",
     "LedgerError",
@@ -48,5 +59,7 @@ __all__ = [
     "StalePolicy",
     "StoredRelease",
     "TooManyResumes",
-    "affordable",
+    "WaitsForOwner",
+    "bill",
+    "fullest_first",
 ]

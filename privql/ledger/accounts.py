@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,13 +14,14 @@ from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger import windows
 from privql.ledger.errors import LedgerError, OverBudget, Reason
 from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy
-from privql.ledger.records import BudgetRow, BudgetState, ChargeLine
+from privql.ledger.records import WHOLE, BudgetRow, BudgetState, ChargeLine, Window
 from privql.names import fold
 
-Scope = tuple[str, str]  # budget and analyst, '' for all of them
+Scope = tuple[str, str]  # budget and analyst, '' for all of them; a budget's is of one window
 Totals = dict[Scope, Loss]
 
 _loss = lru_cache(maxsize=64)(losses.read)  # admission and payment read the same totals, one after the other
@@ -39,27 +41,45 @@ class Asking:
         return cls(loss.cost, (loss.epsilon,), lambda _: (loss,))
 
 
-def totals(db: sqlite3.Connection, unit: str, analyst: str = "") -> Totals:
-    """What the unit lost, in all and by budget, and what this analyst spent of each budget."""
-    query = "SELECT budget, analyst, loss FROM total WHERE unit = ? AND analyst IN ('', ?)"
-    rows = db.execute(query, (fold(unit), fold(analyst)))
-    return {(budget, by): _loss(loss) for budget, by, loss in rows}
+def totals(db: sqlite3.Connection, unit: str, budget: str, window: int, analyst: str = "") -> Totals:
+    """What the unit lost in all, and what everyone and this analyst spent of a budget in one of its windows."""
+    query = "SELECT budget, analyst, loss FROM total WHERE unit = ? AND budget = ? AND analyst IN ('', ?)"
+    found = {}
+    for name, at in (("", 0), (fold(budget), window)):
+        rows = db.execute(f"{query} AND window_number = ?", (fold(unit), name, fold(analyst), at))
+        found.update({(of, by): _loss(loss) for of, by, loss in rows})
+    return found
 
 
-def state(policy: Policy, budget: BudgetRow, analyst: str | None, spending: Totals) -> BudgetState:
+def stands(db: sqlite3.Connection, policy: Policy, budget: BudgetRow, analyst: str | None) -> BudgetState:
+    """As it is now, in the window that is open."""
+    window = windows.current(db, budget)
+    spending = totals(db, budget.unit, budget.name, window.number, analyst or "")
+    return state(policy, budget, analyst, spending, window)
+
+
+def reported(db: sqlite3.Connection, found: BudgetState) -> BudgetState:
+    """With what all of its windows come to, if it has had any but the one."""
+    if found.budget.every is None and not found.window.number:
+        return found
+    return replace(found, in_all=windows.in_all(db, found.budget))
+
+
+def state(
+    policy: Policy, budget: BudgetRow, analyst: str | None, spending: Totals, window: Window = WHOLE
+) -> BudgetState:
     name = fold(budget.name)
     lost = spending.get((name, ""), NO_LOSS)
     own = lost if analyst is None else spending.get((name, fold(analyst)), NO_LOSS)
     grant = None if analyst is None else policy.grant(budget.name, analyst)
     unit = spending.get(("", ""), NO_LOSS).cost
-    return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit)
+    return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit, window)
 
 
 def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> list[BudgetState]:
     """The budgets for the unit that the analyst may use, the fullest first."""
-    spending = totals(db, unit, analyst)
     rows = [budget for budget in policy.of_unit(unit) if policy.may_use(budget.name, analyst)]
-    return fullest_first([state(policy, budget, analyst, spending) for budget in rows])
+    return fullest_first([stands(db, policy, budget, analyst) for budget in rows])
 
 
 def payers(
@@ -115,30 +135,32 @@ def fullest_first(states: Sequence[BudgetState]) -> list[BudgetState]:
     return [one for _, one in sorted(left, key=lambda at: (-at[0].epsilon, -at[0].delta, fold(at[1].budget.name)))]
 
 
-def pay(db: sqlite3.Connection, analyst: str, paying: BudgetState, loss: Loss) -> None:
+def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetState, loss: Loss) -> None:
     """Add what a unit loses to every total that it belongs to."""
-    unit = fold(paying.budget.unit)
-    spending = totals(db, unit, analyst)
+    unit, window = fold(paying.budget.unit), paying.window.number
+    windows.opened(db, paying, policy.record.version)
+    spending = totals(db, unit, paying.budget.name, window, analyst)
     for budget, by in scopes(paying.budget.name, analyst):
         after = spending.get((budget, by), NO_LOSS) + loss
         db.execute(
-            "INSERT INTO total VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (unit, budget, analyst) DO UPDATE SET loss = excluded.loss",
-            (unit, budget, by, losses.written(after)),
+            "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
+            (unit, budget, by, window if budget else 0, losses.written(after)),
         )
 
 
 def scopes(budget: str, analyst: str) -> Iterator[Scope]:
-    """What a charge counts towards: the unit's total, the budget's, the analyst's own in it."""
+    """What a charge is counted in: the unit's total, ever; the budget's; the analyst's own in it."""
     yield from (("", ""), (fold(budget), ""), (fold(budget), fold(analyst)))
 
 
 def write(db: sqlite3.Connection, number: int, lines: Sequence[ChargeLine]) -> None:
     """Who paid for a charge, and for what."""
-    rows = [(number, line.unit, line.budget, mechanisms.written(line.events)) for line in lines]
-    db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?)", rows)
+    rows = [(number, line.unit, line.budget, mechanisms.written(line.events), line.window) for line in lines]
+    db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def lines(db: sqlite3.Connection, number: int) -> tuple[ChargeLine, ...]:
-    rows = db.execute("SELECT unit, budget, events FROM charge_line WHERE charge = ? ORDER BY unit", (number,))
-    return tuple(ChargeLine(unit, name, mechanisms.read(events)) for unit, name, events in rows.fetchall())
+    query = "SELECT unit, budget, events, window_number FROM charge_line WHERE charge = ? ORDER BY unit"
+    rows = db.execute(query, (number,)).fetchall()
+    return tuple(ChargeLine(unit, name, mechanisms.read(events), window) for unit, name, events, window in rows)

@@ -23,13 +23,13 @@ from privql.kernel.events import Events, cost_of, read, written
 from privql.kernel.losses import NO_LOSS, loss_of
 from privql.ledger import chain, forgetting, notes, plans
 from privql.ledger.accounts import Asking, lines, pay, payers, write
-from privql.ledger.errors import LedgerError, NameTaken, TooManyResumes
+from privql.ledger.errors import LedgerError, NameTaken
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
 from privql.ledger.store import now
+from privql.ledger.waiting import check_resumes, check_waiting
 from privql.names import fold
 
-MOST_RESUMES = 3
 FREE = ""  # the measurements of an answer that measured nothing
 
 
@@ -111,11 +111,7 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
     if unfinished is None:
         return None
     number, resumes = unfinished
-    if resumes >= MOST_RESUMES:
-        raise TooManyResumes(
-            f"this query was charged once and started {resumes + 1} times without an answer ({release_id(number)}): "
-            "the owner has to look at it before it may run again"
-        )
+    check_resumes(release_id(number), resumes)
     db.execute("UPDATE charge SET resumes = resumes + 1 WHERE id = ?", (number,))
     chain.append(db, "resumes", number)
     return _permit(number, ledger_id, query, lines(db, number), resumes + 1)
@@ -146,13 +142,9 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
 
     It is an entry without charges, and its analyst's alone. The same query under the same name is the same release.
     """
-    release = named(db, analyst, name)
-    if release is not None:
-        number = charge_number(release)
-        kept = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
-        row = db.execute(kept, (number, query, FREE)).fetchone()
-        if row is not None:
-            return StoredRelease(release, row[0])
+    found = kept(db, analyst, name, query)
+    if found is not None:
+        return found
     version = policy.record.version
     same = identity(query, "", notes.origin(db, version), "", FREE, {})
     number = db.execute(
@@ -167,19 +159,36 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
     return StoredRelease(release_id(number), answer)
 
 
+def kept(db: sqlite3.Connection, analyst: str, name: str, query: str) -> StoredRelease | None:
+    """The answer that cost nothing and has this name already. NameTaken if another release has it."""
+    release = named(db, analyst, name)
+    if release is None:
+        return None
+    same = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
+    row = db.execute(same, (charge_number(release), query, FREE)).fetchone()
+    if row is None:
+        raise _taken(db, name, release)
+    return StoredRelease(release, row[0])
+
+
 def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
     asking = {unit: Asking.one(events) for unit, events in query.events.items()}
     paid = []
     for paying, loss in payers(db, policy, query.analyst, asking, query.request.budget):
-        pay(db, query.analyst, paying, loss)
-        paid.append((fold(paying.budget.unit), paying.budget.name))
+        pay(db, policy, query.analyst, paying, loss)
+        paid.append((fold(paying.budget.unit), (paying.budget.name, paying.window.number)))
     return _charged(db, ledger_id, query, dict(paid), None)
 
 
 def _charged(
-    db: sqlite3.Connection, ledger_id: str, query: Asked, budgets: Mapping[str, str], slot: tuple[Prepaid, int] | None
+    db: sqlite3.Connection,
+    ledger_id: str,
+    query: Asked,
+    budgets: Mapping[str, tuple[str, int]],
+    slot: tuple[Prepaid, int] | None,
 ) -> Permit:
-    """Written down, once it is paid for: by which budget, for each unit."""
+    """Written down, once it is paid for: by which budget in which of its windows, for each unit."""
+    check_waiting(db, query.analyst, query.data_version)
     request = query.request
     text = request.query, request.parameters, request.policy_version, query.data_version, request.measurements
     plan = (None, None) if slot is None else (slot[0].plan, slot[1])
@@ -190,7 +199,11 @@ def _charged(
     ).lastrowid
     assert number is not None
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
-    paid = tuple(ChargeLine(spelled[unit], budgets[unit], events) for unit, events in query.events.items())
+    paid = tuple(
+        ChargeLine(spelled[unit], name, events, window)
+        for unit, events in query.events.items()
+        for name, window in [budgets[unit]]
+    )
     write(db, number, paid)
     chain.append(db, "charge", number)
     return _permit(number, ledger_id, query, paid, 0)

@@ -31,6 +31,10 @@ class TooManyResumes(LedgerError):
     """A charge was reserved, resumed as often as allowed, and still has no answer."""
 
 
+class WaitsForOwner(TooManyResumes):
+    """The analyst has such a charge on the same tables: the owner looks at it first."""
+
+
 class Forgotten(LedgerError):
     """The release was forgotten: its query and its answer are erased."""
 

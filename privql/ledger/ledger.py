@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
@@ -139,12 +139,20 @@ class Ledger:
 
     # A query's way through
 
-    def prepay(self, request: PlanRequest) -> Prepaid:
-        """Charge queries whose prices are fixed as one, before any of them runs; or find that they were."""
+    def prepay(self, requests: Sequence[PlanRequest]) -> tuple[Prepaid, ...]:
+        """Charge queries whose prices are fixed as one, before any of them runs; or find that they were.
+
+        Of several plans all are charged, or none.
+        """
         with self._store.transaction() as db:
             policy = self._current(db)
-            asked = self._still_meant(db, policy, request)
-            return plans.prepay(db, policy, asked)
+            return tuple(plans.prepay(db, policy, self._still_meant(db, policy, one)) for one in requests)
+
+    def find_plan(self, request: PlanRequest) -> Prepaid | None:
+        """The same plan, if it was charged before."""
+        with self._store.transaction("DEFERRED") as db:
+            policy = self._current(db)
+            return plans.find(db, policy, self._still_meant(db, policy, request))
 
     def reserve(self, request: Request, prepaid: Prepaid | None = None, slot: int = 0) -> Permit | Replay:
         """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay.
@@ -167,6 +175,11 @@ class Ledger:
         """Name an answer that cost nothing. A name never moves: another answer of that name is refused."""
         with self._store.transaction() as db:
             return charges.keep(db, self._current(db), analyst, name, query, answer)
+
+    def kept(self, analyst: str, name: str, query: str) -> StoredRelease | None:
+        """What `keep` would give back; NameTaken if the name is another release's."""
+        with self._store.transaction("DEFERRED") as db:
+            return charges.kept(db, analyst, name, query)
 
     def drawn(self, permit: Permit) -> tuple[Draw, ...]:
         """The steps that an earlier attempt under this charge has drawn."""
@@ -215,7 +228,7 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             policy = self._current(db)
             return tuple(
-                accounts.state(policy, budget, analyst, accounts.totals(db, budget.unit, analyst or ""))
+                accounts.reported(db, accounts.stands(db, policy, budget, analyst))
                 for budget in policy.budgets.values()
                 if analyst is None or policy.may_use(budget.name, analyst)
             )
@@ -227,17 +240,20 @@ class Ledger:
             return {unit: losses.read(loss).cost for unit, loss in rows.fetchall()}
 
     def spent(self, unit: str, budget: str | None = None, analyst: str | None = None) -> Cost:
-        """What the unit lost: in all, in one budget, by one analyst, or by one analyst in one budget."""
+        """What the unit lost, ever: in all, in one budget, by one analyst, or by one analyst in one budget."""
+        query = "SELECT budget, loss FROM total WHERE unit = ? AND analyst = ?"
         with self._store.transaction("DEFERRED") as db:
-            found = accounts.totals(db, unit, analyst or "")
-        if analyst is None or budget is not None:
-            return found.get((fold(budget or ""), fold(analyst or "")), NO_LOSS).cost
-        return sum((lost.cost for (_, by), lost in found.items() if by), Cost())
+            rows = db.execute(query, (fold(unit), fold(analyst or ""))).fetchall()
+        every = analyst is not None and budget is None
+        wanted = [loss for of, loss in rows if every or of == fold(budget or "")]
+        return sum((losses.read(loss).cost for loss in wanted), Cost())
 
     def last(self, analyst: str, budget: str) -> Loss:
         """What the analyst's last query lost of a budget: how many like it are left is what people ask."""
         query = "SELECT events FROM charge_line JOIN charge ON id = charge WHERE analyst = ? AND budget = ?"
         with self._store.transaction("DEFERRED") as db:
+            if not db.execute("SELECT 1 FROM total WHERE budget = ? AND analyst = ?", (fold(budget), fold(analyst))).fetchone():
+                return NO_LOSS  # without a look at all that the analyst asked of others
             row = db.execute(f"{query} ORDER BY id DESC LIMIT 1", (fold(analyst), budget)).fetchone()
         return NO_LOSS if row is None else loss_of(mechanisms.read(row[0]))
 

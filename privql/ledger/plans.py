@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
@@ -23,12 +24,12 @@ from privql.kernel.losses import read as loss_read
 from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
 from privql.ledger import chain, notes
-from privql.ledger.accounts import Asking, lines, pay, payers
+from privql.ledger.accounts import Asking, first_able, lines, pay, payers
 from privql.ledger.errors import LedgerError, Reason
-from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import BudgetState, PlanRequest, Prepaid
 from privql.ledger.store import now
+from privql.ledger.waiting import check_waiting
 from privql.names import fold
 
 USUAL = Fraction(1, 100)  # of the δ that plans may take, for one of them
@@ -37,16 +38,17 @@ USUAL = Fraction(1, 100)  # of the δ that plans may take, for one of them
 def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prepaid:
     if not request.analyst:
         raise LedgerError("a plan needs an analyst's name")
-    if len(request.texts) != len(request.slots) or not request.slots:
-        raise LedgerError("a plan has a slot for each of its queries")
-    analyst, same = fold(request.analyst), identity(db, policy, request)
-    known = db.execute("SELECT id FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
+    if len(request.texts) != len(request.slots) or not paid_slots(request):
+        raise LedgerError("a plan has a slot for each of its queries, and one that is not answered")
+    known = find(db, policy, request)
     if known is not None:
-        return Prepaid(known[0], analyst)
-    asking, chosen = _asking(request), _chosen(request)
-    found = payers(db, policy, analyst, asking, chosen)
+        return known
+    analyst, same = fold(request.analyst), identity(db, policy, request)
+    check_waiting(db, analyst, data_version(db, policy, request.tables))
+    found = payers(db, policy, analyst, _asking(request), request.budget)
     (before,) = db.execute("SELECT COALESCE(MAX(id), 0) FROM charge").fetchone()
-    slots = json.dumps([{fold(unit): written(events) for unit, events in slot} for slot in request.slots])
+    paid = [() if at in request.answered else slot for at, slot in enumerate(request.slots)]
+    slots = json.dumps([{fold(unit): written(events) for unit, events in slot} for slot in paid])
     number = db.execute(
         "INSERT INTO plan (identity, analyst, policy_version, slots, after_charge, reserved_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -54,14 +56,26 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
     ).lastrowid
     assert number is not None
     for paying, loss in found:
-        pay(db, analyst, paying, loss)
-        line = number, fold(paying.budget.unit), paying.budget.name, loss_written(loss)
-        db.execute("INSERT INTO plan_line VALUES (?, ?, ?, ?)", line)
+        pay(db, policy, analyst, paying, loss)
+        line = number, fold(paying.budget.unit), paying.budget.name, loss_written(loss), paying.window.number
+        db.execute("INSERT INTO plan_line VALUES (?, ?, ?, ?, ?)", line)
     chain.append(db, "plan", number)
     return Prepaid(number, analyst)
 
 
+def find(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prepaid | None:
+    """The same plan, if it was charged before: some of its slots may be left."""
+    analyst, same = fold(request.analyst), identity(db, policy, request)
+    row = db.execute("SELECT id FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
+    return None if row is None else Prepaid(row[0], analyst)
+
+
+def paid_slots(request: PlanRequest) -> list[tuple[tuple[str, Events], ...]]:
+    return [slot for at, slot in enumerate(request.slots) if at not in request.answered]
+
+
 def identity(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> bytes:
+    """Which queries, at which prices. What was answered when it was charged is no part of it: that grows."""
     slots = [sorted((fold(unit), written(events)) for unit, events in slot) for slot in request.slots]
     meant = notes.origin(db, request.policy_version)
     parts = request.texts, meant, data_version(db, policy, request.tables), slots
@@ -70,21 +84,29 @@ def identity(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> by
 
 def slot_lines(
     db: sqlite3.Connection, plan: Prepaid, slot: int, analyst: str, events: Mapping[str, Events]
-) -> dict[str, str] | None:
-    """Which budget has paid for this query, for each of its units; None where the slot was taken by another."""
+) -> dict[str, tuple[str, int]] | None:
+    """By unit, which budget has paid for this query, and in which of its windows; None where another took the slot."""
     row = db.execute("SELECT slots FROM plan WHERE id = ? AND analyst = ?", (plan.plan, analyst)).fetchone()
     if row is None:
         raise LedgerError("there is no such plan of yours")
     slots = json.loads(row[0])
     if not 0 <= slot < len(slots):
         raise LedgerError("the plan has no such slot")
-    paid = {unit: loss_of(read(text)) for unit, text in slots[slot].items()}
-    if any(unit not in paid or not loss_of(met) <= paid[unit] for unit, met in events.items()):
+    if not slots[slot]:
+        return None  # it was answered then, and that answer is not to be had any more
+    if not within(events, {unit: read(text) for unit, text in slots[slot].items()}):
         raise LedgerError("the query costs more than its plan has paid for it")
     taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
     if taken is not None:
         return None
-    return dict(db.execute("SELECT unit, budget FROM plan_line WHERE plan = ?", (plan.plan,)).fetchall())
+    paid = db.execute("SELECT unit, budget, window_number FROM plan_line WHERE plan = ?", (plan.plan,))
+    return {unit: (budget, window) for unit, budget, window in paid.fetchall()}
+
+
+def within(met: Mapping[str, Events], paid: Mapping[str, Events]) -> bool:
+    """Whether these mechanisms are among those that were paid for. What a plan costs follows from the law of each
+    one's loss: that others are worth no more in every way of adding up is not enough."""
+    return all(Counter(events) <= Counter(paid.get(unit, ())) for unit, events in met.items())
 
 
 @frozen
@@ -96,7 +118,7 @@ class PlanEntry:
     policy_version: int
     after_charge: int  # it was charged between this one and the next
     slots: tuple[dict[str, Events], ...]
-    lines: dict[str, tuple[str, Loss]]  # by unit: the budget that paid, and what
+    lines: dict[str, tuple[str, int, Loss]]  # by unit: the budget that paid, in which window, and what
 
     def of(self, unit: str) -> list[Events]:
         return [slot[unit] for slot in self.slots if unit in slot]
@@ -106,8 +128,8 @@ def all_plans(db: sqlite3.Connection) -> list[PlanEntry]:
     out = []
     rows = db.execute("SELECT id, analyst, policy_version, after_charge, slots FROM plan ORDER BY id").fetchall()
     for number, analyst, version, after, text in rows:
-        paid = db.execute("SELECT unit, budget, loss FROM plan_line WHERE plan = ?", (number,))
-        lines = {unit: (budget, loss_read(loss)) for unit, budget, loss in paid.fetchall()}
+        paid = db.execute("SELECT unit, budget, window_number, loss FROM plan_line WHERE plan = ?", (number,))
+        lines = {unit: (budget, window, loss_read(loss)) for unit, budget, window, loss in paid.fetchall()}
         slots = tuple({unit: read(events) for unit, events in slot.items()} for slot in json.loads(text))
         out.append(PlanEntry(number, analyst, version, after, slots, lines))
     return out
@@ -123,9 +145,8 @@ def covered(db: sqlite3.Connection, charge: int) -> list[str]:
     slots = json.loads(paid) if paid is not None else []
     if slot is None or not 0 <= slot < len(slots):
         return [f"r{charge}: plan {plan} of `{analyst}` has no such slot"]
-    losses = {unit: loss_of(read(events)) for unit, events in slots[slot].items()}
-    met = {fold(line.unit): loss_of(line.events) for line in lines(db, charge)}
-    fits = all(unit in losses and loss <= losses[unit] for unit, loss in met.items())
+    met = {fold(line.unit): line.events for line in lines(db, charge)}
+    fits = within(met, {unit: read(events) for unit, events in slots[slot].items()})
     return [] if fits else [f"r{charge}: it costs more than plan {plan} paid for it"]
 
 
@@ -135,18 +156,16 @@ def priced(queries: list[Events], loss: Loss) -> bool:
     return planned(events, loss.delta) <= loss
 
 
-def affordable(state: BudgetState, queries: Sequence[Events]) -> Reason | None:
-    """Why a budget cannot pay for these queries, charged as one; or None."""
-    asked = asking(queries)
-    added_up = refusal(state, loss_of(sum(queries, ())), asked.queries)  # what can be paid so needs no other look
-    if added_up is None or len(queries) == 1:
-        return added_up
-    return None if any(refusal(state, loss, asked.queries) is None for loss in asked.losses(state)) else added_up
+def bill(
+    states: Sequence[BudgetState], queries: Sequence[Events], delta: Fraction | None = None
+) -> tuple[BudgetState, Loss] | Reason:
+    """Which of these budgets, the fullest first, pays for these queries as one, and what it loses; or why none can."""
+    return first_able(states, asking(queries, delta))
 
 
 def _asking(request: PlanRequest) -> dict[str, Asking]:
     met: dict[str, list[Events]] = {}
-    for slot in request.slots:
+    for slot in paid_slots(request):
         for unit, events in slot:
             met.setdefault(fold(unit), []).append(events)
     return {unit: asking(events, request.delta) for unit, events in met.items()}
@@ -163,19 +182,9 @@ def asking(queries: Sequence[Events], delta: Fraction | None = None) -> Asking:
         if delta is not None:
             yield planned(events, delta)
             return
-        whole = paying.budget.shares.plain * paying.budget.delta
-        yield planned(events, whole * USUAL)
-        if whole > paying.lost.delta:
-            yield planned(events, whole - paying.lost.delta)
+        yield planned(events, paying.budget.shares.plain * paying.limit.delta * USUAL)
+        yield planned(events, paying.noise_delta)
         yield loss_of(events)
 
     cost = sum((cost_of(query) for query in queries), Cost())
     return Asking(cost, tuple(cost_of(query).epsilon for query in queries), losses)
-
-
-def _chosen(request: PlanRequest) -> str | None:
-    """One budget pays for all of a plan's queries that charge its unit."""
-    names = {fold(name): name for name in request.budgets if name is not None}
-    if len(names) > 1:
-        raise LedgerError("one plan is paid for by one budget: SET budget once, before BEGIN")
-    return next(iter(names.values()), None)

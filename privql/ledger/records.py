@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import InitVar, dataclass, field, replace
+from datetime import datetime
 from fractions import Fraction
 from typing import Literal, NoReturn
 
@@ -11,7 +12,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
 from privql.kernel.filters import DEFAULT, Filter, Shares
-from privql.kernel.losses import Loss, loss_of
+from privql.kernel.losses import Loss
 
 
 @frozen
@@ -26,6 +27,7 @@ class BudgetRow:
     default_delta: Fraction | None = None
     max_epsilon: Fraction | None = None
     shares: Shares = DEFAULT  # of δ, among the filters
+    every: int | None = None  # so many hours after which it renews
 
     @property
     def cap(self) -> Cost:
@@ -43,6 +45,26 @@ class GrantRow:
 
 
 @frozen
+class Window:
+    """A stretch of time for which a budget is one promise; `until` None: it does not renew."""
+
+    number: int = 0
+    began: datetime | None = None
+    until: datetime | None = None
+
+
+WHOLE = Window()
+
+
+@frozen
+class InAll:
+    """What a budget that renews lost in all of its windows together."""
+
+    cost: Cost
+    since: datetime
+
+
+@frozen
 class BudgetState:
     """A budget as one analyst finds it, or (analyst None) as its owner does."""
 
@@ -50,9 +72,11 @@ class BudgetState:
     analyst: str | None
     grant: GrantRow | None
     order: int  # of the Rényi filter: chosen when the budget was first declared
-    lost: Loss  # by everyone, in this budget
-    own_lost: Loss  # by this analyst, in this budget
-    unit_spent: Cost  # by everyone, in all budgets of the unit: what the unit has lost
+    lost: Loss  # by everyone, in this budget and window
+    own_lost: Loss  # by this analyst, in this budget and window
+    unit_spent: Cost  # by everyone, in all budgets of the unit, ever: what the unit has lost
+    window: Window = WHOLE
+    in_all: InAll | None = None  # of a budget that renews, for reports
 
     @property
     def spent(self) -> Cost:
@@ -69,6 +93,11 @@ class BudgetState:
         grant, cap = self.grant, self.budget.cap
         epsilon = cap.epsilon if grant is None or grant.epsilon is None else grant.epsilon
         return Cost(epsilon, cap.delta if grant is None or grant.delta is None else grant.delta)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the analyst's limit can refuse what the budget does not: what one has lost, all have lost."""
+        return not self.budget.cap <= self.limit
 
     @property
     def promise(self) -> Filter:
@@ -88,7 +117,9 @@ class BudgetState:
         The rest of the budget, or of the limit where that is less. Nothing, once a budget that was lowered later is
         overdrawn: the promise (ε, δ) is one.
         """
-        epsilon = min(self.promise.left(self.lost), self.own_promise.left(self.own_lost))
+        epsilon = self.promise.left(self.lost)
+        if self.limited:
+            epsilon = min(epsilon, self.own_promise.left(self.own_lost))
         if not epsilon and self.lost.cost:
             return Cost()
         keys = self.budget.shares.keys
@@ -114,13 +145,14 @@ class BudgetState:
             low, high = (middle, high) if self._admits(one.times(middle)) else (low, middle)
         return low
 
-    def after(self, queries: Sequence[Events]) -> BudgetState:
-        """As it is when these were charged, added up."""
-        more = loss_of(tuple(event for query in queries for event in query))
+    def after(self, more: Loss) -> BudgetState:
+        """As it is when this was charged."""
         return replace(self, lost=self.lost + more, own_lost=self.own_lost + more)
 
     def _admits(self, more: Loss) -> bool:
-        return self.promise.admits(self.lost + more) and self.own_promise.admits(self.own_lost + more)
+        if not self.promise.admits(self.lost + more):
+            return False
+        return not self.limited or self.own_promise.admits(self.own_lost + more)
 
 
 @frozen
@@ -168,8 +200,9 @@ class PlanRequest:
     policy_version: int
     slots: tuple[tuple[tuple[str, Events], ...], ...]
     tables: tuple[str, ...]
-    budgets: tuple[str | None, ...] = ()  # which budget each of them names
+    budget: str | None = None  # which budget pays, where the analyst has several for a unit
     delta: Fraction | None = None  # how much δ it may take to cost less ε, if that is said
+    answered: frozenset[int] = frozenset()  # slots whose queries have an answer already: nothing is paid for them
 
 
 @frozen
@@ -187,6 +220,7 @@ class ChargeLine:
     unit: str
     budget: str
     events: Events
+    window: int = 0  # of the budget: that in which it was paid
 
     @property
     def cost(self) -> Cost:

@@ -1,8 +1,10 @@
 """The tables of a ledger, and how values are written in them.
 
-Amounts are text, `n/d`; names by which rows are found are folded; times are informational and decide nothing.
+Amounts are text, `n/d`; names by which rows are found are folded; times are informational and
+decide nothing, but for the windows of budgets that renew (`windows.py`).
 `total` is what has been charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget
-and analyst - kept in the transaction of each charge, so that admission reads a few rows however long the history is.
+and analyst, a budget's in each of its windows - kept in the transaction of each charge, so that admission reads a few
+rows however long the history is.
 """
 
 from __future__ import annotations
@@ -93,6 +95,23 @@ _EVENTS: tuple[str | Move, ...] = (
 
 _UNANSWERED = ("CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",)
 
+_WINDOWS = (
+    "ALTER TABLE budget ADD COLUMN every INTEGER",
+    """CREATE TABLE budget_window (
+        budget TEXT NOT NULL, number INTEGER NOT NULL, began TEXT NOT NULL, opened_at TEXT NOT NULL,
+        version INTEGER NOT NULL REFERENCES policy, PRIMARY KEY (budget, number)) WITHOUT ROWID""",
+    """INSERT INTO budget_window SELECT lower(name), 0, applied_at, applied_at, MIN(version)
+        FROM budget JOIN policy USING (version) GROUP BY lower(name)""",
+    "ALTER TABLE charge_line ADD COLUMN window_number INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE plan_line ADD COLUMN window_number INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE total_anew (
+        unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, window_number INTEGER NOT NULL,
+        loss TEXT NOT NULL, PRIMARY KEY (unit, budget, analyst, window_number)) WITHOUT ROWID""",
+    "INSERT INTO total_anew SELECT unit, budget, analyst, 0, loss FROM total",
+    "DROP TABLE total",
+    "ALTER TABLE total_anew RENAME TO total",
+)
+
 _CHAIN = (
     """CREATE TABLE charge_anew (
         id INTEGER PRIMARY KEY, identity BLOB NOT NULL, analyst TEXT NOT NULL,
@@ -108,6 +127,8 @@ _CHAIN = (
     "CREATE INDEX charge_identity ON charge (identity)",
     "CREATE UNIQUE INDEX charge_slot ON charge (plan, slot)",
     "CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",
+    "CREATE INDEX charge_analyst ON charge (analyst)",
+    "CREATE INDEX release_name_charge ON release_name (charge)",
     """CREATE TABLE forgotten (
         what TEXT PRIMARY KEY, forgotten_at TEXT NOT NULL, forgotten_by TEXT NOT NULL) WITHOUT ROWID""",
     """CREATE TABLE entry (
@@ -121,6 +142,7 @@ LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _NOTES,
     _EVENTS,
     _UNANSWERED,
+    _WINDOWS,
     _CHAIN,
 )
 VERSION = len(LAYOUTS)

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from privql.check.relations import Label
 from privql.diagnostics import refuse
 from privql.domains import Domain
 from privql.finish.result import Column, Release
+from privql.kernel.cost import Cost
 from privql.kernel.scalars import TEXT
-from privql.pipeline.price import left_text
+from privql.pipeline.price import Price, left_text
 from privql.pipeline.report import StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast, unparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from privql.pipeline.price import BudgetCost
     from privql.pipeline.purse import BudgetReport
 
+    Cart = tuple[tuple[StatementCheck, ...], tuple[BudgetCost, ...]]
 
-def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases: Mapping[str, str]) -> Release:
+
+def told(
+    check: StatementCheck,
+    catalog: Catalog,
+    budget: BudgetReport,
+    releases: Mapping[str, str],
+    cart: Callable[[], Cart],
+) -> Release:
     match check.statement:
         case ast.Show(what=what) if what.upper() == "TABLES":
             rows = [(t.name, f"private, of {t.unit.name}" if t.unit else "public") for t in catalog.tables]
@@ -29,13 +40,16 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
         case ast.Show(what=what) if what.upper() == "RELEASES":
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
-            lines = [
-                (b.budget.name, b.budget.unit, *map(left_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon)))
-                for b in budget.budgets
-            ]
-            return _table(("budget", "unit", "epsilon", "spent", "left"), lines)
+            lines = []
+            for b in budget.budgets:
+                amounts = map(left_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon))
+                more = budget.more(b)
+                lines.append((b.budget.name, b.budget.unit, *amounts, "" if more is None else str(more)))
+            return _table(("budget", "unit", "epsilon", "spent", "left", "more like your last"), lines)
         case ast.Describe(path=path):
             return _table(("column", "type", "domain", "notes"), _columns(".".join(path), check, catalog))
+        case ast.Explain(statement=None):
+            return _cart(*cart())
         case ast.Explain():
             from privql.pipeline.explain import explain
 
@@ -44,6 +58,46 @@ def told(check: StatementCheck, catalog: Catalog, budget: BudgetReport, releases
             return _table(("setting", "value"), [(name, unparse(value))])
         case _:
             raise refuse("PQL0408", "this statement cannot be run", check.span).in_source(check.source)
+
+
+def in_cart(check: StatementCheck, statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...]) -> Release:
+    """What is said where a statement is taken and none is answered."""
+    match check.statement:
+        case ast.Rollback():
+            return _table(("cart",), [("forgotten: nothing was charged",)])
+        case ast.Begin():
+            return _table(("cart",), [("open: COMMIT charges what you put in as one plan, ROLLBACK forgets it",)])
+        case _:
+            last = statements[-1]
+            price = f"free ({last.free})" if last.free else str(last.cost)
+            return _table(("cart", "cost", "in all"), [(f"query {len(statements)}", price, _in_all(costs))])
+
+
+def _cart(statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...]) -> Release:
+    """EXPLAIN inside BEGIN: each query and its price, what that adds up to, and what it is charged."""
+    lines = [
+        (
+            str(at),
+            " ".join(one.source.text[one.span.start : one.span.end].split()),
+            f"free ({one.free})" if one.free else str(one.cost),
+        )
+        for at, one in enumerate(statements, 1)
+    ]
+    return _table(("query", "text", "cost"), [*lines, ("in all", "", _in_all(costs))])
+
+
+def _in_all(costs: tuple[BudgetCost, ...]) -> str:
+    return "; ".join(map(str, costs)) or "free"
+
+
+def committed_answers(answers: tuple[Release, ...]) -> Release:
+    """What COMMIT says: the answers themselves are beside it."""
+    lines = [
+        (str(at), str(Price(one.cost.epsilon, one.cost.delta)) if one.cost else "free", one.release_id or "")
+        for at, one in enumerate(answers, 1)
+    ]
+    cost = sum((one.cost for one in answers), Cost())
+    return replace(_table(("query", "cost", "release"), lines), cost=cost, answers=answers)
 
 
 def _columns(name: str, check: StatementCheck, catalog: Catalog) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from privql.check.env import ReleaseColumn, ReleaseSchema
-from privql.ledger import Ledger, StoredRelease
+from privql.ledger import Forgotten, Ledger, StoredRelease
 from privql.names import fold
 
 if TYPE_CHECKING:
@@ -32,9 +32,18 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
         return Release.from_bytes(self.stored(name).answer)
 
     def __getitem__(self, name: str) -> ReleaseSchema:
+        if name not in self.names:
+            return self._forgotten(name)
         release = self.answer(name)
         columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
         return ReleaseSchema(self.names[name], columns, release.table.alike)
+
+    def _forgotten(self, name: str) -> ReleaseSchema:
+        try:
+            self._ledger.release_named(self._analyst, name)
+        except Forgotten as forgotten:
+            return ReleaseSchema(name, (), gone=str(forgotten))
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from privql.frozen import frozen
-from privql.kernel.cost import amount_text
+from privql.kernel.cost import Cost, amount_text
 from privql.plan.amounts import Amount
 
 
@@ -16,14 +16,10 @@ class Price:
     """(ε, δ): exact fractions; while parameters have no value, amounts that are linear in them."""
 
     epsilon: Fraction | Amount = Fraction(0)
-    delta: Fraction | Amount = Fraction(0)
+    delta: Fraction = Fraction(0)
 
     def __str__(self) -> str:
-        return f"ε = {_text(self.epsilon)}" + (f", δ = {self.delta_text}" if self.delta else "")
-
-    @property
-    def delta_text(self) -> str:
-        return self.delta.text if isinstance(self.delta, Amount) else amount_text(self.delta)
+        return f"ε = {_text(self.epsilon)}" + (f", δ = {amount_text(self.delta)}" if self.delta else "")
 
     def to_json(self) -> dict[str, str]:
         return {"epsilon": str(self.epsilon), "delta": str(self.delta)}
@@ -42,6 +38,20 @@ class BudgetCost:
     cost: Price
     fits: bool
     left_after: Fraction | Amount | None
+    charged: Cost | None = None  # for all of it as a plan, where that is less than what adds up
+
+    def __add__(self, other: BudgetCost) -> BudgetCost:
+        """Of two plans, the other one later."""
+        asks = price(_amount(self.cost.epsilon) + _amount(other.cost.epsilon), self.cost.delta + other.cost.delta)
+        charged = None
+        if (self.charged or other.charged) and not isinstance(asks.epsilon, Amount):
+            charged = self._charged + other._charged
+        return BudgetCost(self.budget, self.unit, asks, self.fits and other.fits, other.left_after, charged)
+
+    @property
+    def _charged(self) -> Cost:
+        epsilon = _amount(self.cost.epsilon)
+        return self.charged or Cost(epsilon.constant, self.cost.delta)
 
     def __str__(self) -> str:
         after = "no budget"
@@ -49,11 +59,23 @@ class BudgetCost:
             left = self.left_after
             after = f"{left.text if isinstance(left, Amount) else left_text(left)} left"
         fits = "" if self.fits else ", does not fit"
-        return f"{self.cost} of {self.budget or 'no budget'} ({self.unit}), {after}{fits}"
+        said = f"{self.cost} of {self.budget or 'no budget'} ({self.unit})"
+        if self.charged is not None:
+            delta = f", δ = {more_text(self.charged.delta)}" if self.charged.delta else ""
+            said += f", charged as one plan: ε = {more_text(self.charged.epsilon)}{delta}"
+        return f"{said}, {after}{fits}"
 
     def to_json(self) -> dict[str, Any]:
         after = str(self.left_after) if self.left_after is not None else None
-        return {"budget": self.budget, "unit": self.unit, **self.cost.to_json(), "fits": self.fits, "left_after": after}
+        charged = self.cost if self.charged is None else Price(self.charged.epsilon, self.charged.delta)
+        return {
+            "budget": self.budget,
+            "unit": self.unit,
+            **self.cost.to_json(),
+            "charged": charged.to_json(),
+            "fits": self.fits,
+            "left_after": after,
+        }
 
 
 def left_text(amount: Fraction) -> str:
@@ -67,5 +89,20 @@ def left_text(amount: Fraction) -> str:
     return amount_text(Fraction(floor(amount * 10**digits), 10**digits))
 
 
+def more_text(amount: Fraction) -> str:
+    """For people: no less than it is, in five digits where it takes many to be exact."""
+    exact = amount_text(amount)
+    if len(exact) <= 9:
+        return exact
+    digits = 0
+    while amount * 10**digits < 10000:
+        digits += 1
+    return amount_text(Fraction(ceil(amount * 10**digits), 10**digits))
+
+
+def _amount(value: Fraction | Amount) -> Amount:
+    return value if isinstance(value, Amount) else Amount(value)
+
+
 def _text(value: Fraction | Amount) -> str:
-    return value.text if isinstance(value, Amount) else Amount(value).text
+    return _amount(value).text

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from privql.check.env import Env, Settings
+from privql.check.env import Env
 from privql.check.relations import Attribute, CheckedQuery, Label
 from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.domains import number_text
@@ -21,7 +21,11 @@ from privql.plan.measurements import Measurement
 from privql.plan.program import Plan
 from privql.syntax import ast
 
+if TYPE_CHECKING:
+    from privql.ledger import Prepaid, Request
+
 _SURE = Fraction(95, 100)
+Spared = Literal["replay", "same as before", "paid for", "rolled back"]  # answered, asked above, by a plan, or not run
 
 
 @frozen
@@ -74,8 +78,10 @@ class StatementCheck:
     plan: Plan | None = None
     params: tuple[str, ...] = ()
     name: str | None = None  # CREATE RELEASE name
-    replay: bool = False  # the ledger has this answer already
-    settings: Settings = field(default_factory=Settings)  # after this statement
+    spared: Spared | None = None  # why running it spends nothing, though it measures
+    request: Request | None = field(default=None, repr=False)  # as the ledger knows it, whatever names it reads
+    place: tuple[Prepaid, int] | None = None  # in a plan that has paid for it
+    after: Env | None = field(default=None, repr=False)  # what the next statement is checked against
     silent: bool = False  # it depends on a statement that failed, and that said why
     attributes: Mapping[str, Attribute] = field(default_factory=dict, repr=False)  # what is known of its columns, by id
 
@@ -89,23 +95,28 @@ class StatementCheck:
         return self.plan is not None and bool(self.plan.blocks) and not isinstance(self.statement, ast.Explain)
 
     @property
+    def replay(self) -> bool:
+        """The ledger has this answer already."""
+        return self.spared == "replay"
+
+    @property
     def free(self) -> str | None:
-        if self.query is None or (self.runs and not self.replay):
+        if self.query is None or (self.runs and self.spared is None):
             return None
-        return "replay" if self.replay else "post-processing"
+        return self.spared or "post-processing"
 
     @property
     def epsilon(self) -> Amount:
         """What running it will spend."""
-        return self.plan.epsilon if self.plan is not None and self.runs and not self.replay else ZERO
+        return self.plan.epsilon if self.plan is not None and self.runs and self.spared is None else ZERO
 
     @property
     def by_unit(self) -> dict[str, Amount]:
-        return self.plan.by_unit if self.plan is not None and self.runs and not self.replay else {}
+        return self.plan.by_unit if self.plan is not None and self.runs and self.spared is None else {}
 
     @property
     def delta_by_unit(self) -> dict[str, Fraction]:
-        return self.plan.delta_by_unit if self.plan is not None and self.runs and not self.replay else {}
+        return self.plan.delta_by_unit if self.plan is not None and self.runs and self.spared is None else {}
 
     @property
     def delta(self) -> Fraction:

@@ -36,6 +36,11 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
     )
 
 
+def kept_text(check: StatementCheck, released: Released) -> str:
+    """By what a named answer that cost nothing is known."""
+    return f"{canonical(check)} {inputs(check, released)}"
+
+
 def name_taken(taken: NameTaken, check: StatementCheck) -> Diagnostic:
     """A release's name stays with it, and whoever asks for another learns so before anything is spent."""
     error = refuse("PQL0208", str(taken), check.span, help="give the release another name")

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
-from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
@@ -21,13 +20,13 @@ from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
-from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, Replay, StoredRelease
+from privql.ledger import Ledger, LedgerError, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
-from privql.pipeline.price import left_text
+from privql.pipeline.refusals import engine_failed, ledger_refused
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.request import canonical, inputs, leaves, name_taken, request_for, roots
+from privql.pipeline.request import kept_text, leaves, request_for, roots
 from privql.pipeline.steps import Answered, Program, derived
 from privql.plan.program import Plan
 from privql.release import release
@@ -59,12 +58,8 @@ def run(check: StatementCheck, desk: Desk) -> Release:
         if not check.plan.blocks:
             return _free(check, desk)
         return _paid(check, desk)
-    except OverBudget as over:
-        raise over_budget(over, check.span).in_source(check.source) from None
-    except NameTaken as taken:
-        raise PrivQLError([name_taken(taken, check)]) from None
     except LedgerError as problem:
-        raise refuse("PQL0510", str(problem), check.span).in_source(check.source) from None
+        raise ledger_refused(problem, check, desk.ledger, desk.analyst) from None
     except EngineError as problem:
         raise engine_failed(problem, check.span).in_source(check.source) from None
 
@@ -75,8 +70,7 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
     answer = replace(_told(check.query, (), (), desk, ""), dummy=_invented(check.query, desk))
     if check.name is None:
         return _with_errors(answer, desk)
-    text = f"{canonical(check)} {inputs(check, desk.release_id)}"
-    stored = desk.ledger.keep(desk.analyst, check.name, text, answer.to_bytes())
+    stored = desk.ledger.keep(desk.analyst, check.name, kept_text(check, desk.release_id), answer.to_bytes())
     return _with_errors(replace(Release.from_bytes(stored.answer), release_id=stored.release_id), desk)
 
 
@@ -97,7 +91,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
-    granted = desk.ledger.reserve(request)
+    granted = desk.ledger.reserve(request, *(check.place or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
     program = Program(
@@ -222,47 +216,3 @@ def _earlier(query: CheckedQuery, desk: Desk) -> dict[str, Sequence[Column]]:
 
 def _invented(query: CheckedQuery, desk: Desk) -> bool:
     return desk.dummy or any(isinstance(leaf, PublicScan) and leaf.dummy for leaf in leaves(roots(query)))
-
-
-# ---------------------------------------------------------------- refusals
-
-
-def over_budget(over: OverBudget, span: Span) -> PrivQLError:
-    code = {"max per query": "PQL0504", "no grant": "PQL0505", "no budget": "PQL0505"}.get(over.reason, "PQL0502")
-    help = {
-        "max per query": "spend less on this query, or split it",
-        "no grant": "ask the owner for a grant: `GRANT budget TO you`",
-        "no budget": "ask the owner for a budget: `CREATE BUDGET … FOR UNIT …`",
-    }.get(over.reason, "")
-    if not help:
-        left, asked = over.left, over.asked
-        spend = f"δ = {left_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {left_text(left.epsilon)}"
-        help = f"spend at most {spend}, " if left.epsilon > 0 else "nothing is left: "
-        help += "use answers released before (`SHOW RELEASES`), or ask the owner for more budget"
-    return refuse(code, str(over), span, help=help)
-
-
-def engine_failed(problem: EngineError, span: Span) -> PrivQLError:
-    if problem.kind == "failed":
-        return PrivQLError(
-            Diagnostic(
-                "PQL0601",
-                "the engine could not finish this query",
-                span,
-                why="what it said may quote data, so it is not shown",
-                help="ask the owner; a charge already made stands, and the same query resumes it",
-            )
-        )
-    if problem.kind == "endless":
-        return refuse(
-            "PQL0601",
-            str(problem),
-            span,
-            why="each step of WITH RECURSIVE adds the rows of the next, until one adds none",
-            help="end it by a condition, `… FROM steps WHERE depth < 10`, or write UNION, which drops rows seen before",
-        )
-    if problem.kind == "unsupported":
-        return refuse("PQL0602", str(problem), span, help="write it in another way; nothing was spent")
-    return refuse(
-        "PQL0602", str(problem), span, help="ask the owner where the data is, or give a frame of it; nothing was spent"
-    )

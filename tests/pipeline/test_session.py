@@ -272,7 +272,7 @@ def test_the_owners_statements_are_refused(text: str, session: Session) -> None:
 def test_show_describe_and_explain_spend_nothing(session: Session) -> None:
     assert ("patients", "private, of patient") in session.run("SHOW TABLES").rows
     assert ("regions", "public") in session.run("show tables").rows
-    assert ("research", "patient", "2", "0", "1.5") in session.run("SHOW BUDGET").rows
+    assert ("research", "patient", "2", "0", "1.5", "") in session.run("SHOW BUDGET").rows
     described = {row[0]: row[1:] for row in session.run("DESCRIBE patients").rows}
     assert described["patient_id"] == ("TEXT", "any, not NULL", "names a patient, key")
     assert described["admitted"] == ("DATE", "[2024-01-01, 2025-12-31] or NULL", "")
@@ -311,6 +311,7 @@ def test_budget_report(session: Session) -> None:
         "spent": "1/3",
         "spent_by_you": "1/3",
         "left": "7/6",
+        "more_like_your_last": 3,
         "max_per_query": "1",
         "default": "1/10",
         "delta": "0",
@@ -384,8 +385,8 @@ def test_json_of_a_check() -> None:
         "params": [],
         "total": {"epsilon": "1/2", "delta": "0"},
         "costs": [
-            {"budget": "research", "unit": "patient", "epsilon": "1/2", "delta": "0", "fits": True,
-             "left_after": "1999/2"},
+            {"budget": "research", "unit": "patient", "epsilon": "1/2", "delta": "0",
+             "charged": {"epsilon": "1/2", "delta": "0"}, "fits": True, "left_after": "1999/2"},
         ],
         "diagnostics": [],
     }  # fmt: skip

@@ -1,0 +1,32 @@
+"""A charge that was started again and again and never answered: whether the data made it fail is one bit, and no
+charge pays for it. So it is resumed a few times only; then its analyst waits for the owner, on the tables it reads."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from privql.ledger.errors import TooManyResumes, WaitsForOwner
+
+MOST_RESUMES = 3
+
+
+def check_resumes(release: str, resumes: int) -> None:
+    if resumes >= MOST_RESUMES:
+        raise TooManyResumes(
+            f"this query was charged once and started {resumes + 1} times without an answer ({release}): the owner has "
+            "to look at it before it may run again"
+        )
+
+
+def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str) -> None:
+    """Before anything new is charged, or begun that was paid for; `data_version` tells the tables, as a charge does."""
+    query = "SELECT id, resumes, data_version FROM charge WHERE state = 'reserved' AND analyst = ? ORDER BY id"
+    tables = json.loads(data_version).keys()
+    for number, resumes, other in db.execute(query, (analyst,)).fetchall():
+        common = sorted(tables & json.loads(other).keys())
+        if resumes >= MOST_RESUMES and common:
+            raise WaitsForOwner(
+                f"r{number} was charged once and started {resumes + 1} times without an answer: before the owner has "
+                f"looked at it, nothing new is asked of {', '.join(f'`{name}`' for name in common)} in your name"
+            )

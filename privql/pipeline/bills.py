@@ -1,0 +1,157 @@
+"""What the plans of a text would take from each budget, and whether that is there: text, policy and ledger decide.
+
+It is what the ledger will do (`ledger/plans.py`), on budgets as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from privql.diagnostics import Diagnostic
+from privql.frozen import frozen
+from privql.kernel.cost import Cost, amount_text
+from privql.kernel.events import Events, cost_of
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger import BudgetState, Ledger, Reason, bill, fullest_first
+from privql.names import fold
+from privql.pipeline.carts import Together
+from privql.pipeline.instead import instead
+from privql.pipeline.price import BudgetCost, left_text, price
+from privql.pipeline.report import StatementCheck
+from privql.plan.amounts import ZERO, Amount
+from privql.plan.planning import no_budget
+
+
+def priced(
+    ledger: Ledger, analyst: str, plans: Sequence[Together]
+) -> tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]:
+    """What each budget pays in all, and for each unit the first statement that cannot be paid for."""
+    over: dict[str, Diagnostic] = {}
+    costs: dict[tuple[str, str | None], BudgetCost] = {}
+    held: dict[str, list[BudgetState]] = {}  # as each plan leaves them
+    for plan in plans:
+        for unit in dict.fromkeys(unit for check in plan.paying for unit in check.by_unit):
+            if unit not in held:
+                held[unit] = ledger.budgets_for(analyst, unit)
+            one = _Bill.of(unit, chosen(held[unit], plan.budget), plan, ledger, analyst)
+            if one.problem is not None:
+                over.setdefault(unit, one.problem)
+            if one.state is not None:
+                states = [state.after(one.loss) if state is one.state else state for state in held[unit]]
+                held[unit] = fullest_first(states)
+            at = unit, one.cost.budget
+            costs[at] = costs[at] + one.cost if at in costs else one.cost
+    return tuple(costs.values()), tuple(over.values())
+
+
+def chosen(states: list[BudgetState], name: str | None) -> list[BudgetState]:
+    """The budget that SET chose, where it is one of these."""
+    mine = [one for one in states if name is not None and fold(one.budget.name) == fold(name)]
+    return mine or states
+
+
+@frozen
+class _Bill:
+    """Of one plan, for one unit."""
+
+    cost: BudgetCost
+    state: BudgetState | None  # the budget that pays
+    loss: Loss
+    problem: Diagnostic | None
+
+    @classmethod
+    def of(cls, unit: str, states: Sequence[BudgetState], plan: Together, ledger: Ledger, analyst: str) -> _Bill:
+        checks = [check for check in plan.paying if unit in check.by_unit]
+        total = sum((check.by_unit[unit] for check in checks), ZERO)
+        asks = price(total, sum((check.delta_by_unit[unit] for check in checks), Fraction(0)))
+        problem: Diagnostic | None = None
+        if not states:
+            problem = no_budget(unit, analyst, checks[0].span).diagnostics[0].in_source(checks[0].source)
+            return cls(BudgetCost(None, unit, asks, False, None), None, NO_LOSS, problem)
+        fixed = [check for check in checks if check.by_unit[unit].known]
+        met = [_events(check, unit) for check in fixed]
+        found = bill(states, met, plan.delta) if met else (states[0], NO_LOSS)
+        added = loss_of(sum(met, ()))
+        if isinstance(found, tuple):
+            state, loss = found
+        else:
+            state, loss = states[0], added
+            problem = _unpayable(states, fixed, met, plan.delta, ledger, analyst)
+        after = state.after(loss).left.epsilon if total.known else Amount(states[0].left.epsilon) - total
+        charged = None if loss.cost == added.cost or not total.known else loss.cost
+        name = state.budget.name
+        return cls(BudgetCost(name, unit, asks, problem is None, after, charged), state, loss, problem)
+
+
+def _events(check: StatementCheck, unit: str) -> Events:
+    assert check.plan is not None
+    return check.plan.events_by_unit[unit]
+
+
+def _unpayable(
+    states: Sequence[BudgetState],
+    checks: Sequence[StatementCheck],
+    met: Sequence[Events],
+    delta: Fraction | None,
+    ledger: Ledger,
+    analyst: str,
+) -> Diagnostic:
+    """Why the first of them that cannot be paid for cannot."""
+    low, high = 0, len(met)  # so many can be paid for, so many cannot
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if isinstance(bill(states, met[:middle], delta), tuple) else (low, middle)
+    check, reason = checks[low], bill(states, met[:high], delta)
+    assert isinstance(reason, str)
+    asked = sum(map(cost_of, met[:high]), Cost())
+    if delta is not None and reason != "max per query" and isinstance(bill(states, met), tuple):
+        problem = _delta_refused(states[0], delta, check)
+    else:
+        problem = _refused(states[0], reason, cost_of(met[low]), asked, check)
+        if problem.code == "PQL0502":
+            problem = replace(
+                problem, help=problem.help + instead(ledger, analyst, check, states[0].budget.name, reason)
+            )
+    return problem.in_source(check.source)
+
+
+def _delta_refused(state: BudgetState, delta: Fraction, check: StatementCheck) -> Diagnostic:
+    return Diagnostic(
+        "PQL0502",
+        f"`{state.budget.name}` cannot pay for a plan of δ = {amount_text(delta)}",
+        check.span,
+        why=f"of δ it has {left_text(state.noise_delta)} left for noise and plans",
+        help="write BEGIN without DELTA: then it takes what there is",
+    )
+
+
+def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: StatementCheck) -> Diagnostic:
+    budget, left = state.budget, state.left
+    if reason == "max per query":
+        assert budget.max_epsilon is not None
+        return Diagnostic(
+            "PQL0504",
+            f"one query may spend at most ε = {amount_text(budget.max_epsilon)} of `{budget.name}`",
+            check.span,
+            why=f"this one costs ε = {amount_text(one.epsilon)}",
+            help=f"write SPEND EPSILON {amount_text(budget.max_epsilon)}, or split the query",
+        )
+    if total.epsilon <= left.epsilon:
+        return Diagnostic(
+            "PQL0502",
+            f"`{budget.name}` cannot pay for this",
+            check.span,
+            why=f"with what comes before it this costs δ = {amount_text(total.delta)}; left of δ is "
+            f"{left_text(left.delta)} for finding groups, and {left_text(state.noise_delta)} for noise",
+            help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or none: groups stated with KEYS, USING LAPLACE; or ",
+        )
+    before = "" if total.epsilon == one.epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"
+    return Diagnostic(
+        "PQL0502",
+        f"`{budget.name}` cannot pay for this",
+        check.span,
+        why=f"it costs ε = {amount_text(one.epsilon)}{before}, and ε = {left_text(left.epsilon)} is left",
+        help="spend less; or ",
+    )

@@ -1,0 +1,72 @@
+"""Whether the ledger can answer a statement already: then that costs nothing. A name that is taken is told here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from privql.frozen import frozen
+from privql.ledger import Ledger, LedgerError, NameTaken
+from privql.names import fold
+from privql.pipeline.named import NamedReleases
+from privql.pipeline.report import StatementCheck
+
+
+@frozen
+class Lookup:
+    ledger: Ledger
+    analyst: str
+    version: int
+
+    def __call__(self, check: StatementCheck) -> StatementCheck:
+        """The statement as the ledger knows it."""
+        if not check.ok or any(name not in check.env.params for name in check.params):
+            return check
+        try:
+            if check.runs:
+                return self._answered(check) if check.epsilon.known else check
+            if check.name is not None:
+                self._free(check)
+        except NameTaken as taken:
+            from privql.pipeline.request import name_taken
+
+            return replace(check, diagnostics=(*check.diagnostics, name_taken(taken, check)))
+        except LedgerError:
+            pass  # running it will say why
+        return check
+
+    def _answered(self, check: StatementCheck) -> StatementCheck:
+        from privql.pipeline.request import inputs, request_for
+
+        def released(name: str) -> str:
+            return f"{fold(name)} of this text" if fold(name) in check.env.promised else self.release_id(name)
+
+        check = replace(check, request=request_for(check, self.analyst, self.version, released))
+        assert check.request is not None
+        try:
+            given = inputs(check, self.release_id) if check.env.promised else check.request.parameters
+        except KeyError:  # it reads a release that an earlier line has yet to make
+            self._new(check)
+            return check
+        found = self.ledger.find(replace(check.request, parameters=given))
+        return check if found is None else replace(check, spared="replay")
+
+    def _free(self, check: StatementCheck) -> None:
+        """Its name is told to be taken before what it depends on is paid for."""
+        from privql.pipeline.request import kept_text
+
+        assert check.name is not None
+        try:
+            text = kept_text(check, self.release_id)
+        except KeyError:
+            self._new(check)
+        else:
+            self.ledger.kept(self.analyst, check.name, text)
+
+    def _new(self, check: StatementCheck) -> None:
+        """An answer that there is was not made of one that there is not."""
+        found = None if check.name is None else self.ledger.release_named(self.analyst, check.name)
+        if check.name is not None and found is not None:
+            raise NameTaken(check.name, found.release_id)
+
+    def release_id(self, name: str) -> str:
+        return NamedReleases(self.ledger, self.analyst).stored(name).release_id

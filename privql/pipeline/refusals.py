@@ -1,0 +1,65 @@
+"""What the ledger and the engines refuse, as diagnostics."""
+
+from __future__ import annotations
+
+from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
+from privql.engines.interface import EngineError
+from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, TooManyResumes, WaitsForOwner
+from privql.pipeline.instead import instead
+from privql.pipeline.price import left_text
+from privql.pipeline.report import StatementCheck
+from privql.pipeline.request import name_taken
+
+
+def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, analyst: str) -> PrivQLError:
+    match problem:
+        case OverBudget():
+            return _over_budget(problem, check, ledger, analyst).in_source(check.source)
+        case NameTaken():
+            return PrivQLError([name_taken(problem, check)])
+        case WaitsForOwner() | TooManyResumes():
+            why = "whether the data made it fail is something that no charge pays for"
+            help = "ask the owner: `privql ledger allow` lets it run again; nothing was charged now"
+            return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)
+        case _:
+            return refuse("PQL0510", str(problem), check.span).in_source(check.source)
+
+
+def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analyst: str) -> PrivQLError:
+    span, budget = check.span, over.budget
+    if over.reason == "max per query":
+        return refuse("PQL0504", str(over), span, help="spend less on this query, or split it")
+    if over.reason == "no grant" or budget is None:
+        owner = "a budget: `CREATE BUDGET … FOR UNIT …`" if over.reason == "no budget" else "a grant: `GRANT … TO …`"
+        return refuse("PQL0505", str(over), span, help=f"ask the owner for {owner}")
+    left, asked = over.left, over.asked
+    spend = f"δ = {left_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {left_text(left.epsilon)}"
+    less = f"spend at most {spend}" if left.epsilon > 0 else "nothing is left"
+    return refuse("PQL0502", str(over), span, help=f"{less}; {instead(ledger, analyst, check, budget, over.reason)}")
+
+
+def engine_failed(problem: EngineError, span: Span, incident: str | None = None) -> PrivQLError:
+    if problem.kind == "failed":
+        told = "ask the owner" if incident is None else f"ask the owner, who finds it as incident {incident}"
+        return PrivQLError(
+            Diagnostic(
+                "PQL0601",
+                "the engine could not finish this query",
+                span,
+                why="what it said may quote data, so it is not shown",
+                help=f"{told}; a charge already made stands, and the same query resumes it",
+            )
+        )
+    if problem.kind == "endless":
+        return refuse(
+            "PQL0601",
+            str(problem),
+            span,
+            why="each step of WITH RECURSIVE adds the rows of the next, until one adds none",
+            help="end it by a condition, `… FROM steps WHERE depth < 10`, or write UNION, which drops rows seen before",
+        )
+    if problem.kind == "unsupported":
+        return refuse("PQL0602", str(problem), span, help="write it in another way; nothing was spent")
+    return refuse(
+        "PQL0602", str(problem), span, help="ask the owner where the data is, or give a frame of it; nothing was spent"
+    )

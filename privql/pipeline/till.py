@@ -1,0 +1,224 @@
+"""Where an analyst's statements are checked, priced, charged and answered, one text at a time.
+
+A text that is submitted whole is charged before its first answer, as one plan (`carts.py`). Between BEGIN and COMMIT
+statements go into a cart: nothing is charged or run. What is charged and not answered, because of a crash, is taken up
+again by the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from privql.check.env import Defaults, Env, Settings
+from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
+from privql.ledger import Ledger, LedgerError, PlanRequest, StoredRelease
+from privql.pipeline.bills import priced
+from privql.pipeline.carts import committed, ended, requested, together, unended
+from privql.pipeline.check import check_text
+from privql.pipeline.lookup import Lookup
+from privql.pipeline.named import NamedReleases
+from privql.pipeline.parameters import unused
+from privql.pipeline.places import Places
+from privql.pipeline.price import BudgetCost
+from privql.pipeline.purse import BudgetReport, Purse
+from privql.pipeline.refusals import ledger_refused
+from privql.pipeline.report import FileCheck, StatementCheck
+from privql.policy.catalog import Catalog
+from privql.syntax import ast
+
+if TYPE_CHECKING:
+    from privql.finish.result import Release
+
+Params = Mapping[str, object]
+Priced = tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]
+
+
+class Till:
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalog: Catalog,
+        analyst: str,
+        version: int,
+        places: Places,
+        dummy: bool,
+    ) -> None:
+        self._ledger, self._catalog, self._analyst, self._version = ledger, catalog, analyst, version
+        self._places, self._dummy = places, dummy
+        self._lookup = Lookup(ledger, analyst, version)
+        self._settings = Settings()
+        self._cart: tuple[StatementCheck, ...] = ()
+        self._within: Env | None = None  # what the next statement of an open cart is checked against
+
+    # ---- checking: no private row is read
+
+    def check(self, source: Source, params: Params) -> FileCheck:
+        """Every statement of a text, each against what the ones before it promise."""
+        found = tuple(self._lookup(one) for one, _ in check_text(source, self._env(params)))
+        statements = self._paid_for(ended((*self._cart, *found)))
+        costs, over = self._priced(statements)
+        checks = statements[len(self._cart) :]
+        return FileCheck(source, checks, costs, (*unused(params, checks), *unended(checks), *over))
+
+    def check_one(self, source: Source, params: Params) -> StatementCheck:
+        checks = [one for one, _ in check_text(source, self._env(params))]
+        if len(checks) == 1:
+            return self._lookup(checks[0])
+        broken = [d for one in checks for d in one.diagnostics]
+        if broken:
+            raise PrivQLError(broken)
+        what = "there is no statement here" if not checks else f"there are {len(checks)} statements here"
+        span = checks[1].span if checks else Span(0, 0)
+        raise refuse("PQL0113", what, span, help="give one, or use run_text for several").in_source(source)
+
+    def over(self, one: StatementCheck) -> tuple[Diagnostic, ...]:
+        """What of it, and of the cart that it goes into, the budget cannot carry."""
+        return self._priced(ended((*self._cart, one)))[1]
+
+    def cart(self) -> tuple[tuple[StatementCheck, ...], tuple[BudgetCost, ...]]:
+        """What is in the cart, and what it would be charged."""
+        statements = self._paid_for(ended(self._cart))
+        return statements, self._priced(statements)[0]
+
+    # ---- running
+
+    def run(self, one: StatementCheck) -> Release:
+        """One statement: its answer; or, where none comes yet, what is in the cart."""
+        from privql.pipeline.describe import committed_answers, in_cart
+
+        puts = one.env.cart is not None and one.query is not None and not isinstance(one.statement, ast.Explain)
+        if puts and (over := self.over(one)):
+            raise PrivQLError(over)
+        answers = tuple(self._carried_out(one))
+        if isinstance(one.statement, ast.Commit):
+            return committed_answers(answers)
+        return answers[0] if answers else in_cart(one, *self.cart())
+
+    def run_each(self, checks: Sequence[StatementCheck], partial: bool) -> Iterator[Release]:
+        """The statements of a checked text, one after the other; `partial`: each charged by itself, at its turn."""
+        before = self._cart, self._within
+        try:
+            if not partial:
+                placed = self._prepaid((*self._cart, *checks))
+                self._cart, checks = placed[: len(self._cart)], placed[len(self._cart) :]
+            for one in checks:
+                yield from self._carried_out(one)
+        except BaseException:
+            self._cart, self._within = before  # a cart that the text began ends with it
+            raise
+
+    def _carried_out(self, one: StatementCheck) -> Iterator[Release]:
+        match one.statement:
+            case ast.Begin():
+                self._cart, self._within = (), one.after
+            case ast.Commit():
+                self._cart = self._prepaid((*self._cart, one))[:-1]
+                for waiting in self._cart:
+                    yield self._answer(waiting)
+                self._leave(one)
+            case ast.Rollback():
+                self._leave(one)
+            case ast.Query() | ast.CreateRelease() if one.env.cart is not None:
+                self._cart, self._within = (*self._cart, one), one.after
+            case ast.Query() | ast.CreateRelease():
+                yield self._answer(one)
+            case ast.SetOption():
+                assert one.after is not None
+                self._settings, self._within = one.after.settings, one.after if one.after.cart is not None else None
+                yield self._told(one)
+            case _:
+                yield self._told(one)
+
+    def _leave(self, one: StatementCheck) -> None:
+        assert one.after is not None
+        self._cart, self._within, self._settings = (), None, one.after.settings
+
+    def _prepaid(self, checks: Sequence[StatementCheck]) -> tuple[StatementCheck, ...]:
+        """The same statements, with their places in what was charged for several of them together."""
+        statements = ended(checks)
+        plans = [one for one in committed(statements) if any(check.place is None for check in one.checks)]
+        asked = [(one, request) for one in plans if (request := requested(one, self._analyst, self._version))]
+        if sum(len(one.checks) for one in plans) < 2 or not asked:
+            return statements
+        try:
+            prepaid = self._ledger.prepay([request for _, request in asked])
+        except LedgerError as problem:
+            raise ledger_refused(problem, asked[0][0].checks[0], self._ledger, self._analyst) from None
+        places = {
+            id(check): (paid, slot)
+            for (one, _), paid in zip(asked, prepaid, strict=True)
+            for slot, check in enumerate(one.checks)
+        }
+        return tuple(replace(one, place=places.get(id(one), one.place)) for one in statements)
+
+    # ---- inside
+
+    def _env(self, params: Params) -> Env:
+        if self._within is not None:
+            return replace(self._within, params=dict(params))
+        purse = self._purse(self._settings.budget)
+        given = self._defaults(purse)
+        return Env(
+            self._catalog,
+            dict(params),
+            self.named(),
+            self._settings,
+            self._places,
+            given.epsilon,
+            given.delta,
+            {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
+            defaults=lambda budget: self._defaults(self._purse(budget)),
+        )
+
+    def _purse(self, chosen: str | None) -> Purse:
+        return Purse(self._ledger, self._analyst, chosen)
+
+    def _defaults(self, purse: Purse) -> Defaults:
+        names = [unit.name for unit in self._catalog.units]
+        epsilons = {name: epsilon for name in names if (epsilon := purse.default_epsilon(name)) is not None}
+        return Defaults(epsilons, {name: purse.default_delta(name) for name in names})
+
+    def _priced(self, statements: Sequence[StatementCheck]) -> Priced:
+        return priced(self._ledger, self._analyst, together(statements))
+
+    def _paid_for(self, statements: tuple[StatementCheck, ...]) -> tuple[StatementCheck, ...]:
+        """A plan that was charged and broke off costs nothing when it is taken up again."""
+        plans = together(statements)
+        if sum(len(one.checks) for one in plans) < 2:
+            return statements
+        paid: set[int] = set()
+        for one in plans:
+            request = requested(one, self._analyst, self._version)
+            if request is not None and self._found(request):
+                paid |= {id(check) for check in one.paying}
+        return tuple(replace(one, spared="paid for") if id(one) in paid else one for one in statements)
+
+    def _found(self, request: PlanRequest) -> bool:
+        try:
+            return self._ledger.find_plan(request) is not None
+        except LedgerError:
+            return False  # running it will say why
+
+    def _told(self, check: StatementCheck) -> Release:
+        from privql.pipeline.describe import told
+
+        return told(check, self._catalog, self.budget(), self.named().names, self.cart)
+
+    def budget(self) -> BudgetReport:
+        states = self._ledger.budget_report(self._analyst)
+        return BudgetReport(
+            states, {one.budget.name: self._ledger.last(self._analyst, one.budget.name) for one in states}
+        )
+
+    def named(self) -> NamedReleases:
+        return NamedReleases(self._ledger, self._analyst)
+
+    def _answer(self, check: StatementCheck) -> Release:
+        from privql.pipeline.run import Desk, run
+
+        return run(check, Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy))
+
+    def _stored(self, name: str) -> StoredRelease:
+        return self.named().stored(name)
