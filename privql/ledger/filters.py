@@ -23,6 +23,6 @@ def refusal(state: BudgetState, asked: Loss, queries: Sequence[Fraction]) -> Rea
         return None
     if not state.promise.admits(state.lost + asked):
         return "budget"
-    if not state.own_promise.admits(state.own_lost + asked):
+    if state.limited and not state.own_promise.admits(state.own_lost + asked):
         return "grant"
     return None

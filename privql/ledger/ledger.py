@@ -252,7 +252,8 @@ class Ledger:
         """What the analyst's last query lost of a budget: how many like it are left is what people ask."""
         query = "SELECT events FROM charge_line JOIN charge ON id = charge WHERE analyst = ? AND budget = ?"
         with self._store.transaction("DEFERRED") as db:
-            if not db.execute("SELECT 1 FROM total WHERE budget = ? AND analyst = ?", (fold(budget), fold(analyst))).fetchone():
+            ever = "SELECT 1 FROM total WHERE budget = ? AND analyst = ?"
+            if db.execute(ever, (fold(budget), fold(analyst))).fetchone() is None:
                 return NO_LOSS  # without a look at all that the analyst asked of others
             row = db.execute(f"{query} ORDER BY id DESC LIMIT 1", (fold(analyst), budget)).fetchone()
         return NO_LOSS if row is None else loss_of(mechanisms.read(row[0]))
