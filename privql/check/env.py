@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from fractions import Fraction
 from typing import Protocol
 
-from privql.diagnostics import Span
 from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
@@ -46,14 +45,6 @@ class ReleaseSchema:
 
 
 @frozen
-class Defaults:
-    """What the budgets that would pay say of queries that say nothing: by unit."""
-
-    epsilon: Mapping[str, Fraction]
-    delta: Mapping[str, Fraction]
-
-
-@frozen
 class Settings:
     """What SET changes, for the session."""
 
@@ -62,15 +53,6 @@ class Settings:
 
 
 NO_SETTINGS = Settings()
-
-
-@frozen
-class Cart:
-    """What is open between BEGIN and COMMIT. Each BEGIN makes one, told from others by its identity."""
-
-    span: Span
-    delta: Fraction | None  # how much δ its plan may take
-    before: Env  # what ROLLBACK returns to
 
 
 @frozen
@@ -86,8 +68,6 @@ class Env:
     confidence: Fraction = Fraction(95, 100)
     group_limit: int = 1_000_000
     promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define
-    cart: Cart | None = None
-    defaults: Callable[[str], Defaults] | None = None  # those of a budget that SET chooses
 
     def release(self, name: str) -> ReleaseSchema | None:
         return self.releases.get(fold(name))

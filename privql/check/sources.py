@@ -116,6 +116,8 @@ def _named(node: ast.TableRef, context: Context, scope: Scope) -> tuple[Rel, Col
     if release is not None:
         if release.poisoned:
             raise PrivQLError(())  # its own statement has said why
+        if release.gone:
+            raise refuse("PQL0201", release.gone, node.span, help="ask the query that it answered again, for its price")
         columns = tuple(
             context.add(
                 Attribute(context.fresh(), c.name, c.type, c.domain, Label.RELEASED, table=release.name, span=node.span)

@@ -4,7 +4,6 @@
 it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
 """
 
-from privql.ledger.accounts import fullest_first
 from privql.ledger.errors import (
     Forgotten,
     LedgerError,
@@ -13,10 +12,9 @@ from privql.ledger.errors import (
     Reason,
     StalePolicy,
     TooManyResumes,
-    WaitsForOwner,
 )
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import bill
+from privql.ledger.plans import affordable
 from privql.ledger.records import (
     NO_NOTE,
     BudgetRow,
@@ -59,7 +57,5 @@ __all__ = [
     "StalePolicy",
     "StoredRelease",
     "TooManyResumes",
-    "WaitsForOwner",
-    "bill",
-    "fullest_first",
+    "affordable",
 ]
