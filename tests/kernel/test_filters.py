@@ -70,6 +70,18 @@ def test_found_groups_have_their_share_of_delta_and_no_more() -> None:
     assert not made("3", "1/1000000", Shares(NONE, Fraction(1), NONE, NONE)).admits(over)
 
 
+def test_each_way_has_its_share_of_delta_and_no_more() -> None:
+    quarter = Fraction(1, 4)
+    plain, gauss = (made("3", "1/1000", Shares(NONE, *each)) for each in ((quarter, NONE, NONE), (NONE, NONE, quarter)))
+    for kind in ("gaussian", "concentrated"):
+        assert plain.admits(loss_of((event(kind, "1/100", "1/4000"),)))
+        assert not plain.admits(loss_of((event(kind, "1/100", "26/100000"),)))
+    # of what has no μ, the Gaussian way bears δ; of a Gaussian, none
+    chosen = event("concentrated", "1/100", "2/10000")
+    assert gauss.admits(loss_of((chosen,))) and not gauss.admits(loss_of((chosen,) * 2))
+    assert gauss.admits(loss_of((event("gaussian", "1/100", "2/10000"),) * 2))
+
+
 def by_formula(one: Filter, loss: Loss) -> list[float]:
     """How far below its bound each filter is: plain, Rényi, Gaussian."""
     order, delta = float(ORDERS[one.order]), float(one.delta)

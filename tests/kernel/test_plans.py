@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -115,6 +116,43 @@ def test_planted_lattices_that_round_down_are_seen(monkeypatch: pytest.MonkeyPat
         )
         found = planned(events, Fraction(1, 1000))
         assert (enumerated(epsilons_of(events), 0.0, float(found.epsilon)) <= float(found.delta)) is sound
+
+
+@pytest.mark.parametrize("tail", [0, 20, 84])
+def test_no_loss_is_made_less_likely_to_be_exceeded(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chances are rounded up, and tails cut on the dear side: seen to the last of 100 bits, and where much is cut."""
+    monkeypatch.setattr(plans, "_TAIL", 1 << tail)
+    steps, bits = (3, 3, 1, 4, 2, 7, 7), 100
+    step, law = plans._added([Fraction(each, 10) for each in steps], 10**6, bits)
+    assert step == Fraction(1, 10)
+    with localcontext() as context:
+        context.prec = 60
+        right = {each: 1 / (1 + (-Decimal(each) / 10).exp()) for each in steps}
+        true: dict[int, Decimal] = {}
+        for signs in itertools.product((1, -1), repeat=len(steps)):
+            chance = Decimal(1)
+            for sign, each in zip(signs, steps, strict=True):
+                chance *= right[each] if sign > 0 else 1 - right[each]
+            loss = sum(sign * each for sign, each in zip(signs, steps, strict=True))
+            true[loss] = true.get(loss, Decimal(0)) + chance
+        for least in range(-sum(steps), sum(steps) + 2):
+            above = sum((chance for loss, chance in true.items() if loss >= least), Decimal(0))
+            ours = law.beyond + sum(chance for at, chance in enumerate(law.chances, law.low) if at >= least)
+            assert above * (1 << bits) <= ours <= above * (1 << bits) + (1 << tail) * 100 + 1000
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_bounded_crudely_is_bounded(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(seed)
+    monkeypatch.setattr(plans, "_SMALL", 2)
+    events = tuple(event("pure", Fraction(rng.randint(1, 99), 100)) for _ in range(8))
+    events += (event("gaussian", "1/2", "1e-3"),) * (seed % 3)
+    found = planned(events, Fraction(1, 1000))
+    assert enumerated(epsilons_of(events), mu_of(events), float(found.epsilon)) <= float(found.delta)
+    law = plans._Law(*plans._added(epsilons_of(events), 10**4, 100), Fraction(mu_of(events)), 100)
+    for epsilon in (Fraction(k, 4) for k in range(1, 16)):
+        true = enumerated(epsilons_of(events), mu_of(events), float(epsilon))
+        assert true <= law.delta(epsilon, (1 << 100) // 10) / 2**100 * (1 + 1e-9) + 1e-15
 
 
 def test_in_numbers() -> None:
