@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from fractions import Fraction
 from typing import Protocol
 
+from privql.diagnostics import Span
 from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
@@ -42,6 +43,15 @@ class ReleaseSchema:
     alike: Callable[[frozenset[str]], int | None] | None = None  # how many rows agree in these columns, at most
     poisoned: bool = False  # its statement failed: dependants stay silent
     gone: str = ""  # that it was forgotten, and when
+    gone: str = ""  # that it was forgotten, and when
+
+
+@frozen
+class Defaults:
+    """What the budgets that would pay say of queries that say nothing: by unit."""
+
+    epsilon: Mapping[str, Fraction]
+    delta: Mapping[str, Fraction]
 
 
 @frozen
@@ -53,6 +63,15 @@ class Settings:
 
 
 NO_SETTINGS = Settings()
+
+
+@frozen
+class Cart:
+    """What is open between BEGIN and COMMIT. Each BEGIN makes one, told from others by its identity."""
+
+    span: Span
+    delta: Fraction | None  # how much δ its plan may take
+    before: Env  # what ROLLBACK returns to
 
 
 @frozen
@@ -68,6 +87,8 @@ class Env:
     confidence: Fraction = Fraction(95, 100)
     group_limit: int = 1_000_000
     promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define
+    cart: Cart | None = None
+    defaults: Callable[[str], Defaults] | None = None  # those of a budget that SET chooses
 
     def release(self, name: str) -> ReleaseSchema | None:
         return self.releases.get(fold(name))

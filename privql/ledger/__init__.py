@@ -4,6 +4,7 @@
 it. Both are single durable transactions; between them stands a `Permit`, the one thing that lets noise be drawn.
 """
 
+from privql.ledger.accounts import fullest_first
 from privql.ledger.errors import (
     Forgotten,
     LedgerError,
@@ -12,9 +13,10 @@ from privql.ledger.errors import (
     Reason,
     StalePolicy,
     TooManyResumes,
+    WaitsForOwner,
 )
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import affordable
+from privql.ledger.plans import bill
 from privql.ledger.records import (
     NO_NOTE,
     BudgetRow,
@@ -57,5 +59,7 @@ __all__ = [
     "StalePolicy",
     "StoredRelease",
     "TooManyResumes",
-    "affordable",
+    "WaitsForOwner",
+    "bill",
+    "fullest_first",
 ]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-from privql.check.env import Env, ReleaseColumn, ReleaseSchema, Settings
+from privql.check.env import Cart, Defaults, Env, ReleaseColumn, ReleaseSchema
 from privql.check.named import counted
 from privql.check.operations import not_yet
 from privql.check.query import checked
@@ -55,7 +55,7 @@ def check_statement(statement: ast.Statement, span: Span, source: Source, env: E
         return failed, env
     notes = tuple(note.in_source(source) for note in context.notes)
     return replace(
-        made, diagnostics=notes, params=named_in(statement) if "$" in source.text else (), settings=after.settings
+        made, diagnostics=notes, params=named_in(statement) if "$" in source.text else (), after=after
     ), after
 
 
@@ -67,7 +67,8 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.CreateRelease():
             return _create_release(statement, made, context)
         case ast.Explain(statement=None):
-            raise not_yet("EXPLAIN of a cart", statement.span, "write EXPLAIN SELECT …")
+            _open(env, "EXPLAIN alone shows what is between BEGIN and COMMIT", statement.span, "write EXPLAIN SELECT …")
+            return made, env
         case ast.Explain(statement=inner):
             assert inner is not None
             query = inner.query if isinstance(inner, ast.CreateRelease) else inner
@@ -80,10 +81,14 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
             _described(path, statement.span, env)
             return made, env
         case ast.SetOption():
-            return made, replace(env, settings=_set(statement, env))
-        case ast.Begin() | ast.Commit() | ast.Rollback():
-            what = f"{type(statement).__name__.upper()} (a plan of several queries)"
-            raise not_yet(what, statement.span, "write the queries alone: a file is priced as a whole")
+            return made, _set(statement, env)
+        case ast.Begin():
+            return made, _begun(statement, env)
+        case ast.Commit():
+            _open(env, "there is nothing to COMMIT", statement.span, "begin a plan of several queries with BEGIN")
+            return made, replace(env, cart=None)
+        case ast.Rollback():
+            return made, _open(env, "there is nothing to ROLLBACK", statement.span, "leave it out").before
         case ast.Refine():
             raise not_yet("REFINE", statement.span, "ask anew, with the accuracy that is wanted")
         case ast.Drop():
@@ -151,15 +156,39 @@ def _described(path: tuple[str, ...], span: Span, env: Env) -> None:
     release = env.release(name)
     if release is not None and release.gone:
         raise refuse("PQL0201", release.gone, span, help="`SHOW RELEASES` names those that are there")
+    release = env.release(name)
+    if release is not None and release.gone:
+        raise refuse("PQL0201", release.gone, span, help="`SHOW RELEASES` names those that are there")
 
 
-def _set(statement: ast.SetOption, env: Env) -> Settings:
+def _begun(statement: ast.Begin, env: Env) -> Env:
+    if env.cart is not None:
+        raise refuse(
+            "PQL0508",
+            "BEGIN stands inside BEGIN",
+            statement.span,
+            why="one plan is charged as a whole, so there is none within it",
+            help="COMMIT or ROLLBACK first",
+        )
+    delta = None if statement.delta is None else known(statement.delta, env.params, "delta")
+    if delta is not None and not 0 <= delta < 1:
+        raise refuse("PQL0503", "delta lies between 0 and 1", statement.span, help="write BEGIN DELTA 1e-8")
+    return replace(env, cart=Cart(statement.span, delta, env))
+
+
+def _open(env: Env, what: str, span: Span, help: str) -> Cart:
+    if env.cart is None:
+        raise refuse("PQL0508", what, span, why="no BEGIN is open here", help=help)
+    return env.cart
+
+
+def _set(statement: ast.SetOption, env: Env) -> Env:
     match fold(statement.name):
         case "epsilon":
             epsilon: Fraction = known(statement.value, env.params, "epsilon")
             if epsilon <= 0:
                 raise refuse("PQL0503", "epsilon must be positive", statement.span, help="write SET epsilon = 0.1")
-            return replace(env.settings, epsilon=epsilon)
+            return replace(env, settings=replace(env.settings, epsilon=epsilon))
         case "budget":
             value = statement.value
             name = (
@@ -172,7 +201,13 @@ def _set(statement: ast.SetOption, env: Env) -> Settings:
             budgets = [budget.name for budget in env.catalog.budgets]
             if fold(name) not in {fold(b) for b in budgets}:
                 raise unknown_name("PQL0209", "budget", name, statement.value.span, budgets)
-            return replace(env.settings, budget=name)
+            given = Defaults(env.default_epsilon, env.default_delta) if env.defaults is None else env.defaults(name)
+            return replace(
+                env,
+                settings=replace(env.settings, budget=name),
+                default_epsilon=given.epsilon,
+                default_delta=given.delta,
+            )
         case _:
             raise unknown_name(
                 "PQL0209",
