@@ -43,7 +43,6 @@ class ReleaseSchema:
     alike: Callable[[frozenset[str]], int | None] | None = None  # how many rows agree in these columns, at most
     poisoned: bool = False  # its statement failed: dependants stay silent
     gone: str = ""  # that it was forgotten, and when
-    gone: str = ""  # that it was forgotten, and when
 
 
 @frozen

@@ -156,9 +156,6 @@ def _described(path: tuple[str, ...], span: Span, env: Env) -> None:
     release = env.release(name)
     if release is not None and release.gone:
         raise refuse("PQL0201", release.gone, span, help="`SHOW RELEASES` names those that are there")
-    release = env.release(name)
-    if release is not None and release.gone:
-        raise refuse("PQL0201", release.gone, span, help="`SHOW RELEASES` names those that are there")
 
 
 def _begun(statement: ast.Begin, env: Env) -> Env:
