@@ -95,7 +95,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0726": "a unit cannot flow along this column",
     "PQL0727": "the shares of a budget do not split its δ",
     "PQL0728": "a budget is raised without a reason",
-    "PQL0729": "a budget does not renew yet",
+    "PQL0729": "a budget's windows are too long",
     "PQL0730": "a number has no bounds",
     "PQL0731": "a value is listed twice",
     "PQL0732": "AT MOST changes nothing",

@@ -39,7 +39,7 @@ class Kind:
     follows: Callable[[Fields, Fields], bool] = lambda before, after: False  # what a second entry may say of a row
 
 
-_BUDGET = "name", "unit", "epsilon", "delta", "default_epsilon", "default_delta", "max_epsilon"
+_BUDGET = "name", "unit", "epsilon", "delta", "default_epsilon", "default_delta", "max_epsilon", "every"
 _GRANT = "budget", "analyst", "epsilon", "delta"
 KINDS = {
     "policy": Kind(
@@ -66,6 +66,12 @@ KINDS = {
         ("shares", "renyi_order"),
         follows=lambda before, after: before["renyi_order"] is None,
     ),
+    "window": Kind(
+        "budget_window",
+        "window {number} of budget `{budget}`",
+        ("budget", "number"),
+        ("began", "opened_at", "version"),
+    ),
     "refresh": Kind("data_version", "version {counter} of `{name}`", ("name", "counter"), ("label", "stated_at")),
     "plan": Kind(
         "plan",
@@ -73,7 +79,7 @@ KINDS = {
         ("id",),
         ("analyst", "policy_version", "slots", "after_charge", "reserved_at"),
         hidden=("identity",),
-        parts=(("plan_line", "plan", ("unit", "budget", "loss")),),
+        parts=(("plan_line", "plan", ("unit", "budget", "loss", "window_number")),),
     ),
     "charge": Kind(
         "charge",
@@ -81,7 +87,7 @@ KINDS = {
         ("id",),
         ("analyst", "policy_version", "data_version", "reserved_at", "plan", "slot"),
         hidden=("query", "parameters", "measurements"),
-        parts=(("charge_line", "charge", ("unit", "budget", "events")),),
+        parts=(("charge_line", "charge", ("unit", "budget", "events", "window_number")),),
     ),
     "resumes": Kind(
         "charge",

@@ -11,7 +11,7 @@ from typing import Any
 from privql.kernel import losses
 from privql.kernel.events import cost_of
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, chain, notes, plans
+from privql.ledger import accounts, chain, notes, plans, windows
 from privql.ledger.chain import Anchor
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
@@ -38,9 +38,6 @@ def entry(db: sqlite3.Connection, release: str) -> Entry | None:
 
 
 def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
-    names: dict[int, list[str]] = defaultdict(list)
-    for number, name in db.execute("SELECT charge, spelling FROM release_name ORDER BY analyst, name"):
-        names[number].append(name)
     for (
         number,
         analyst,
@@ -55,7 +52,8 @@ def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
         released,
         plan,
     ) in rows:
-        paid, named = accounts.lines(db, number), tuple(names[number])
+        names = db.execute("SELECT spelling FROM release_name WHERE charge = ? ORDER BY analyst, name", (number,))
+        paid, named = accounts.lines(db, number), tuple(name for (name,) in names.fetchall())
         asked = analyst, query, parameters, policy, data, measurements
         yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, named, plan)
 
@@ -73,7 +71,8 @@ def verify(db: sqlite3.Connection, ledger_id: str, anchors: tuple[Anchor, ...] =
 
 
 def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
-    audit = _Audit({record.version: load(db, record.version) for record in history(db)}, found)
+    opened = set(db.execute("SELECT budget, number FROM budget_window").fetchall())
+    audit = _Audit({record.version: load(db, record.version) for record in history(db)}, opened, found)
     kept = {number: bytes(same) for number, same in db.execute("SELECT id, identity FROM charge")}
     erased = {what for (what,) in db.execute("SELECT what FROM forgotten")}
     waiting = plans.all_plans(db)
@@ -100,38 +99,58 @@ def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
             continue
         for line in one.charges:
             loss = loss_of(line.events)
-            audit.charge(one.release_id, one.policy_version, one.analyst, line.unit, line.budget, loss, (loss.epsilon,))
+            paid = line.unit, line.budget, line.window, loss, (loss.epsilon,)
+            audit.charge(one.release_id, one.policy_version, one.analyst, *paid)
     for plan in waiting:
         audit.plan(plan)
-    rows = db.execute("SELECT unit, budget, analyst, loss FROM total")
-    totals = {(unit, name, by): losses.read(loss) for unit, name, by, loss in rows}
+    found += windows.audit(db, audit.every)
+    rows = db.execute("SELECT unit, budget, analyst, window_number, loss FROM total")
+    totals = {(unit, name, by, window): losses.read(loss) for unit, name, by, window, loss in rows}
     for whose in sorted(totals.keys() | audit.lost.keys()):
         if totals.get(whose, NO_LOSS) != audit.lost[whose]:
-            found.append(f"the total of unit, budget and analyst {whose} is not the sum of its charges")
+            found.append(f"the total of unit, budget, analyst and window {whose} is not the sum of its charges")
 
 
 class _Audit:
     """What was lost so far, and whether each charge could be afforded at its turn."""
 
-    def __init__(self, policies: Mapping[int, Policy], found: list[str]) -> None:
-        self._policies, self._found = policies, found
-        self.lost: dict[tuple[str, str, str], Loss] = defaultdict(lambda: NO_LOSS)
+    def __init__(self, policies: Mapping[int, Policy], opened: set[tuple[str, int]], found: list[str]) -> None:
+        self._policies, self._opened, self._found = policies, opened, found
+        self.lost: dict[tuple[str, str, str, int], Loss] = defaultdict(lambda: NO_LOSS)
+        self._windows: dict[str, int] = {}  # by budget: the last in which it paid
+        budgets = ((version, budget) for version, policy in policies.items() for budget in policy.budgets.values())
+        self.every = {(fold(budget.name), version): budget.every for version, budget in budgets}
 
     def plan(self, plan: plans.PlanEntry) -> None:
         name = f"plan {plan.number}"
-        for unit, (budget, loss) in plan.lines.items():
+        for unit, (budget, window, loss) in plan.lines.items():
             met = plan.of(unit)
             if not plans.priced(met, loss):
                 self._found.append(f"{name}: it was charged less than its queries cost")
-            self.charge(name, plan.policy_version, plan.analyst, unit, budget, loss, [cost_of(e).epsilon for e in met])
+            paid = unit, budget, window, loss, [cost_of(events).epsilon for events in met]
+            self.charge(name, plan.policy_version, plan.analyst, *paid)
 
     def charge(
-        self, what: str, version: int, analyst: str, unit: str, budget: str, loss: Loss, queries: Sequence[Fraction]
+        self,
+        what: str,
+        version: int,
+        analyst: str,
+        unit: str,
+        budget: str,
+        window: int,
+        loss: Loss,
+        queries: Sequence[Fraction],
     ) -> None:
         policy, unit = self._policies[version], fold(unit)
-        spending = {scope: self.lost[unit, *scope] for scope in accounts.scopes(budget, analyst)}
+        if window < self._windows.get(fold(budget), 0):
+            self._found.append(f"{what}: it was charged to a window of budget `{budget}` that had ended")
+        if (fold(budget), window) not in self._opened:
+            self._found.append(f"{what}: window {window} of budget `{budget}` was never opened")
+        self._windows[fold(budget)] = window
+        at = {scope: (*scope, window if scope[0] else 0) for scope in accounts.scopes(budget, analyst)}
+        spending = {scope: self.lost[unit, *whole] for scope, whole in at.items()}
         row = policy.budgets.get(fold(budget))
         if row is None or refusal(accounts.state(policy, row, analyst, spending), loss, queries):
             self._found.append(f"{what}: budget `{budget}` could not afford it")
-        for scope in spending:
-            self.lost[unit, *scope] += loss
+        for whole in at.values():
+            self.lost[unit, *whole] += loss

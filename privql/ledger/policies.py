@@ -10,7 +10,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text, check_chargeable, check_delta
 from privql.kernel.filters import Shares, order_for
-from privql.ledger import chain
+from privql.ledger import chain, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.errors import LedgerError
 from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
@@ -90,8 +90,10 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
     for row in new.budgets.values():
         amounts = written(row.epsilon), written(row.delta)
         optional = map(written_if, (row.default_epsilon, row.default_delta, row.max_epsilon))
-        db.execute("INSERT INTO budget VALUES (?,?,?,?,?,?,?,?)", (version, row.name, row.unit, *amounts, *optional))
+        said = version, row.name, row.unit, *amounts, *optional, row.every
+        db.execute("INSERT INTO budget VALUES (?,?,?,?,?,?,?,?,?)", said)
         _divide(db, row)
+        windows.begin(db, row, version)
     for grant in new.grants.values():
         limits = written_if(grant.epsilon), written_if(grant.delta)
         db.execute("INSERT INTO budget_grant VALUES (?,?,?,?,?)", (version, grant.budget, grant.analyst, *limits))
@@ -137,10 +139,12 @@ def load(db: sqlite3.Connection, version: int) -> Policy:
     kept = db.execute("SELECT name, shares, renyi_order FROM budget_filter")
     filters = {name: (shares_read(shares), order or 0) for name, shares, order in kept}
     budgets = {}
-    for _, name, unit, epsilon, delta, *optional in db.execute("SELECT * FROM budget WHERE version = ?", (version,)):
+    rows = db.execute("SELECT * FROM budget WHERE version = ?", (version,))
+    for _, name, unit, epsilon, delta, *optional, every in rows:
         default_epsilon, default_delta, max_epsilon = map(read_if, optional)
         shares, _ = filters[fold(name)]
-        row = BudgetRow(name, unit, read(epsilon), read(delta), default_epsilon, default_delta, max_epsilon, shares)
+        amounts = read(epsilon), read(delta), default_epsilon, default_delta, max_epsilon
+        row = BudgetRow(name, unit, *amounts, shares, every)
         budgets[fold(name)] = row
     grants = {}
     for _, budget, analyst, *limits in db.execute("SELECT * FROM budget_grant WHERE version = ?", (version,)):

@@ -141,6 +141,7 @@ def put_policy(
             each.default_delta,
             each.max_epsilon,
             Shares(*each.shares),
+            each.every,
         )
         for each in catalog.budgets
     ]

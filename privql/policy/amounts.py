@@ -49,6 +49,20 @@ def row_count(expr: ast.Expr) -> int:
             )
 
 
+HOURS = {"HOUR": 1, "DAY": 24, "WEEK": 7 * 24}
+
+
+def hours(every: ast.Every) -> int:
+    return every.count * HOURS[every.period]
+
+
+def lasting(hours: int) -> str:
+    """`day`, `30 days`, `36 hours`: so many hours in the longest periods of which they are made."""
+    period = next(name for name in ("WEEK", "DAY", "HOUR") if hours % HOURS[name] == 0)
+    count = hours // HOURS[period]
+    return period.lower() if count == 1 else f"{count} {period.lower()}s"
+
+
 def _amount(expr: ast.Expr) -> Fraction:
     try:
         value = _computed(expr)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from privql.kernel.cost import amount_text
 from privql.names import fold
+from privql.policy.amounts import lasting
 from privql.policy.catalog import Budget, Catalog, Grant, Raise
 from privql.policy.change import Change, Effect
 
@@ -21,10 +22,10 @@ def budget_changes(old: Catalog, ever: Catalog, new: Catalog) -> Iterator[Change
             why = f"what is left of it may be spent again: one {budget.unit} may lose more than without it"
             yield Change("weaker", f"`{budget.name}` is a budget again", why, span=budget.span)
         elif old.unit(budget.unit) is not None:
-            why = f"one {budget.unit} may lose {_amount(budget)} more"
+            why = f"one {budget.unit} may lose {_amount(budget)} more{_again(budget)}"
             yield Change("weaker", f"`{budget.name}` is a new budget of `{budget.unit}`", why, span=budget.span)
         else:
-            why = f"one {budget.unit} may lose {_amount(budget)}"
+            why = f"one {budget.unit} may lose {_amount(budget)}{_again(budget)}"
             yield Change("neutral", f"`{budget.name}` is the budget of a new unit", why, span=budget.span)
         if earlier is not None and earlier.shares != budget.shares:
             why = "some of its δ may be taken twice, by what was admitted before and by what is admitted now"
@@ -45,6 +46,10 @@ def _amount(budget: Budget) -> str:
     return f"ε = {amount_text(budget.epsilon)}" + (f", δ = {amount_text(budget.delta)}" if budget.delta else "")
 
 
+def _again(budget: Budget) -> str:
+    return "" if budget.every is None else f" every {lasting(budget.every)}"
+
+
 def _amounts(before: Budget, now: Budget) -> Iterator[Change]:
     added = list(now.raises)
     for known in before.raises:
@@ -57,12 +62,27 @@ def _amounts(before: Budget, now: Budget) -> Iterator[Change]:
         if was != amount:
             more = amount > was
             what = f"`{now.name}` has {letter} = {amount_text(amount)}, and had {amount_text(was)}"
-            why = f"one {now.unit} may lose {amount_text(abs(amount - was))} {'more' if more else 'less'}"
+            why = f"one {now.unit} may lose {amount_text(abs(amount - was))} {'more' if more else 'less'}{_again(now)}"
             yield Change("weaker" if more else "stronger", what, why, reasoned if more else "", span=now.span)
+    if before.every != now.every:
+        yield _renewal(before.every, now)
     terms = (now.default_epsilon, now.default_delta, now.max_epsilon)
     if terms != (before.default_epsilon, before.default_delta, before.max_epsilon):
         why = "in all no more may be spent than before"
         yield Change("neutral", f"`{now.name}` has other terms for a single query", why, span=now.span)
+
+
+def _renewal(before: int | None, now: Budget) -> Change:
+    """The windows go on counting: that which is open ends after the new length, and never if there is none."""
+    was = "did not" if before is None else f"did every {lasting(before)}"
+    if now.every is None:
+        what, why = f"`{now.name}` does not renew, and {was}", "the window that is open is the last one"
+        return Change("stronger", what, why, span=now.span)
+    what, weaker = f"`{now.name}` renews{_again(now)}, and {was}", before is None or now.every < before
+    why = f"one {now.unit} may lose {_amount(now)} {'more ' if weaker else ''}in each window"
+    return Change(
+        "weaker" if weaker else "stronger", what, f"{why}{'' if weaker else ', and there are fewer'}", span=now.span
+    )
 
 
 def _reasoned(added: list[Raise], more: Fraction, epsilon: bool) -> str:

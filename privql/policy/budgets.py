@@ -8,12 +8,14 @@ from fractions import Fraction
 from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
 from privql.names import fold
-from privql.policy.amounts import delta_amount, epsilon_amount
+from privql.policy.amounts import delta_amount, epsilon_amount, hours
 from privql.policy.catalog import Budget, Grant, Raise, Table
 from privql.policy.findings import Findings
 from privql.policy.shares import read_shares
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
+
+_LONGEST = 100 * 366 * 24  # hours
 
 
 def read_budget(
@@ -29,13 +31,14 @@ def read_budget(
     default_epsilon = found.reading(epsilon_amount, create.default_epsilon)
     default_delta = found.reading(delta_amount, create.default_delta)
     max_epsilon = found.reading(epsilon_amount, create.max_epsilon)
-    if create.every is not None:
+    every = None if create.every is None else hours(create.every)
+    if create.every is not None and every is not None and every > _LONGEST:
         found.error(
             "PQL0729",
-            "a budget that renews cannot be used yet",
+            f"the windows of `{create.name}` would last for more than a hundred years",
             create.every.span,
-            why="this version does not accept it",
-            help=f"leave `EVERY` out; `ALTER BUDGET {create.name} ADD EPSILON … REASON '…'` gives more when it is time",
+            why="nobody will see the second of them",
+            help="leave `EVERY` out: then it does not renew",
         )
     if epsilon is None:
         return None
@@ -70,6 +73,7 @@ def read_budget(
         max_epsilon,
         read_shares(create, delta, found),
         raises,
+        every,
         create.span,
     )
 

@@ -90,7 +90,7 @@ class Raise:
 
 @frozen
 class Budget:
-    """`epsilon` and `delta` are all there is: what was declared and every raise. `shares`: of δ, as in `shares.py`."""
+    """`epsilon` and `delta` are all there is, of one window if it renews: what was declared and every raise. `shares`: of δ, as in `shares.py`."""
 
     name: str
     unit: str
@@ -101,6 +101,7 @@ class Budget:
     max_epsilon: Fraction | None = None
     shares: tuple[Fraction, ...] = (Fraction(1, 4),) * 4
     raises: tuple[Raise, ...] = ()
+    every: int | None = None  # hours, after which it renews
     span: Span = NOWHERE
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from privql.kernel.cost import Cost, parse_amount
 from privql.kernel.events import Event, Events
 from privql.kernel.filters import Shares
-from privql.ledger import BudgetRow, GrantRow, Ledger, Request
+from privql.ledger import BudgetRow, GrantRow, Ledger, PlanRequest, Request
 
 TENTH = Fraction(1, 10)
 ALL_KEYS = Shares(Fraction(1), Fraction(0), Fraction(0), Fraction(0))  # then costs are added up, in ε and in δ
@@ -46,3 +46,15 @@ def ask(
         "tables": ("patients",),
     }
     return Request(**(asked | more))  # type: ignore[arg-type]
+
+
+def plan(*queries: object, epsilon: object = TENTH, unit: str = "patient", **more: object) -> PlanRequest:
+    """Of queries that cost the same each."""
+    asked: dict[str, object] = {
+        "analyst": "alice",
+        "texts": tuple(map(str, queries)),
+        "policy_version": 1,
+        "slots": tuple(((unit, met(epsilon)),) for _ in queries),
+        "tables": ("patients",),
+    }
+    return PlanRequest(**(asked | more))  # type: ignore[arg-type]

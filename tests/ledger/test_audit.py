@@ -36,7 +36,7 @@ SMALL = losses.written(losses.loss_of(met("1/20")))
         (f"UPDATE total SET loss = '{SMALL}' WHERE analyst = 'alice'", "total of unit"),
         (f"UPDATE total SET loss = '{SMALL}' WHERE budget = ''", "total of unit"),
         ("DELETE FROM total", "total of unit"),
-        (f"INSERT INTO total VALUES ('patient', 'research', 'eve', '{SMALL}')", "total of unit"),
+        (f"INSERT INTO total VALUES ('patient', 'research', 'eve', 0, '{SMALL}')", "total of unit"),
         (
             f"UPDATE charge_line SET events = '{written(met('1/20'))}' WHERE charge = 2",
             "r2: its text, version or price",

@@ -21,7 +21,7 @@ def older(path: Path, layout: int, delta: str = "1/1000000") -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {layout}")
         db.execute("INSERT INTO ledger VALUES ('it', 'then')")
-        db.execute("INSERT INTO policy VALUES (1, 'the policy', 'then')")
+        db.execute("INSERT INTO policy VALUES (1, 'the policy', '2026-01-01T00:00:00+00:00')")
         db.executemany("INSERT INTO policy_table VALUES (1, ?)", [("patients",), ("visits",)])
         db.execute(f"INSERT INTO budget VALUES (1, 'research', 'patient', '1/1', '{delta}', NULL, NULL, NULL)")
         charges = ("1/2", "0/1", "released", "x'11'"), ("1/4", "1/5000000", "reserved", "NULL")

@@ -50,6 +50,7 @@ SINGLE = [
     ("DELTA 1e-6", "DELTA 1e-6 SHARES (KEYS 1/2)", "weaker", "`research` splits its δ otherwise"),
     ("DELTA 1e-6", "DELTA 1e-6 SHARES (KEYS 1/4)", None, None),
     ("DELTA 1e-6", "DELTA 1e-6 MAX EPSILON 1 PER QUERY", "neutral", "`research` has other terms for a single query"),
+    ("DELTA 1e-6", "DELTA 1e-6 EVERY 30 DAYS", "weaker", "`research` renews every 30 days, and did not"),
     ("LIMIT EPSILON 1", "LIMIT EPSILON 2", "weaker", "the limit of `alice` in `research` is higher"),
     ("LIMIT EPSILON 1 EACH", "", "weaker", "the limit of `alice` in `research` is higher"),
     ("LIMIT EPSILON 1 EACH", "LIMIT EPSILON 1 DELTA 1e-7 EACH", "stronger",
@@ -190,3 +191,12 @@ def test_a_unit_that_was_away_is_compared_with_what_it_was() -> None:
     one = POLICY + "CREATE UNIT ward NEIGHBOURS CHANGE ONE;"
     assert told(with_ward, POLICY, one) == [("weaker", "neighbours of `ward` now differ in what one has")]
     assert told(with_ward, POLICY, with_ward) == []
+
+
+def test_a_budget_that_renews_sooner_is_weaker_and_one_that_renews_later_or_never_is_stronger() -> None:
+    days = {every: POLICY.replace("DELTA 1e-6", f"DELTA 1e-6 EVERY {every} DAYS") for every in (7, 30)}
+    assert told(days[30], days[7]) == [("weaker", "`research` renews every week, and did every 30 days")]
+    assert told(days[7], days[30]) == [("stronger", "`research` renews every 30 days, and did every week")]
+    assert told(days[30], POLICY) == [("stronger", "`research` does not renew, and did every 30 days")]
+    (more,) = between(days[30], days[30].replace("EPSILON 3", "EPSILON 4"))
+    assert (more.effect, more.why) == ("weaker", "one patient may lose 1 more every 30 days")
