@@ -22,7 +22,7 @@ from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event, written
 from privql.kernel.losses import loss_of
-from privql.ledger import BudgetRow, Ledger, Permit, Request
+from privql.ledger import BudgetRow, Ledger, Permit, Request, chain
 from privql.ledger.charges import identity
 
 EVENTS = (Event("pure", Cost(Fraction(1, 1000))),)
@@ -64,12 +64,15 @@ def build(path: Path, charges: int) -> None:
         names = ((analyst(number), f"n{number}", f"n{number}", number + 1) for number in numbers[::10])
         db.executemany("INSERT INTO release_name VALUES (?, ?, ?, ?)", names)
         one = loss_of(EVENTS)
-        each = {who: sum(1 for number in numbers if analyst(number) == who) for who in map(analyst, numbers[:2000])}
+        each = Counter(map(analyst, numbers))
         totals = [("", "", charges), ("research", "", charges), *(("research", who, n) for who, n in each.items())]
-        for budget, who, times in totals:
-            db.execute(
-                "INSERT INTO total VALUES ('patient', ?, ?, 0, ?)", (budget, who, losses.written(one.times(times)))
-            )
+        added = ((budget, who, losses.written(one.times(times))) for budget, who, times in totals)
+        db.executemany("INSERT INTO total VALUES ('patient', ?, ?, 0, ?)", added)
+        for number in numbers:
+            chain.append(db, "charge", number + 1)
+            chain.append(db, "release", number + 1)
+            if number % 10 == 0:
+                chain.append(db, "name", analyst(number), f"n{number}")
     db.close()
 
 

@@ -101,7 +101,7 @@ class Store:
                 raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
 
     def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
-        """Whoever waits tries often, and at no fixed times: SQLite's own waiting, ever longer, may starve one of many."""
+        """Whoever waits tries often, and at no fixed times: SQLite's own waiting, ever longer, may starve one."""
         patience = monotonic() + self._patience
         while True:
             try:

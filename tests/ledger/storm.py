@@ -1,29 +1,29 @@
-"""Processes that share a ledger and die: run as a program, because it forks. What it prints is checked by test_storm.
+"""Processes that share a ledger, as a program, because it forks. What is left in the ledger is checked by test_storm.
 
-python storm.py hammer PATH PROCESSES ATTEMPTS   many processes spend one budget
-python storm.py kill PATH ROUNDS                 a process is killed at a random moment; what it gave out is printed
-python storm.py step PATH                        a process is killed before and after each statement it runs
+python storm.py hammer PATH PROCESSES ATTEMPTS   many processes spend one budget, an attempt is a query
+python storm.py mixed PATH PROCESSES ATTEMPTS    the same with plans of three, and limits for every other analyst
+python storm.py delta PATH PROCESSES ATTEMPTS    the same with a δ, so that any of several filters admits
 python storm.py fork PATH                        forks while another thread is in the middle of transactions
 """
 
 from __future__ import annotations
 
 import os
-import random
-import signal
-import sqlite3
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from privql.ledger import Ledger, LedgerError, OverBudget, Permit, TooManyResumes
-from tests.ledger.asking import ask, budget, ledger
+from privql.kernel.cost import Cost
+from privql.kernel.events import Event
+from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, OverBudget, Permit, Request
+from tests.ledger.asking import ask, budget, ledger, met, plan
 
 SHARE = Fraction(1, 97)
 
@@ -53,74 +53,59 @@ def hammer(path: str, processes: str, attempts: str) -> None:
     def child(at: int) -> None:
         made = ledger(budget(1), path=path)  # all of them create it and apply the same policy
         for attempt in range(int(attempts)):
-            try:
-                granted = made.reserve(ask(f"{at} {attempt}", SHARE, analyst=f"a{at}"))
-            except OverBudget:
-                continue
-            assert isinstance(granted, Permit)
-            made.release(granted, os.urandom(8))
+            with suppress(OverBudget):
+                answer(made, ask(f"{at} {attempt}", SHARE, analyst=f"a{at}"))
 
     wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
 
 
-def ask_and_tell(made: Ledger, rounds: int, out: int) -> None:
-    """Ask queries of a small pool, so that killed ones come up again; tell whatever is given out."""
-    for _ in range(rounds):
-        try:
-            granted = made.reserve(ask(random.randrange(60), SHARE))
-        except (OverBudget, TooManyResumes):
-            continue
-        release = made.release(granted, os.urandom(8)) if isinstance(granted, Permit) else granted
-        os.write(out, f"{release.release_id} {release.answer.hex()}\n".encode())
+def mixed(path: str, processes: str, attempts: str) -> None:
+    grants = tuple(GrantRow("research", f"a{at}", None if at % 2 else 2 * SHARE) for at in range(int(processes)))
+
+    def child(at: int) -> None:
+        made = ledger(budget(1), grants=grants, path=path)
+        for attempt in range(int(attempts)):
+            queries = [f"{at} {attempt} {slot}" for slot in range(3 if attempt % 3 == 0 else 1)]
+            try:
+                if len(queries) == 1:
+                    answer(made, ask(queries[0], SHARE, analyst=f"a{at}"))
+                    continue
+                (paid,) = made.prepay((plan(*queries, epsilon=SHARE, analyst=f"a{at}"),))
+            except OverBudget:
+                continue
+            for slot, query in enumerate(queries):
+                answer(made, ask(query, SHARE, analyst=f"a{at}"), paid, slot)
+
+    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
 
 
-def kill(path: str, rounds: str) -> None:
-    start = time.perf_counter()
-    with ledger(budget(40 * SHARE), path=path) as made:
-        ask_and_tell(made, 4, 1)
-    once = (time.perf_counter() - start) / 4  # commits take 0.1 ms on one disk and 5 ms on another
-    for _ in range(int(rounds)):
-        pid = in_child(lambda: ask_and_tell(Ledger.open(path), 1000, 1))
-        time.sleep(random.uniform(0, 6 * once))
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+def answer(made: Ledger, request: Request, *paid: Any) -> None:
+    granted = made.reserve(request, *paid)
+    assert isinstance(granted, Permit)
+    made.release(granted, os.urandom(8))
 
 
-class Dying:
-    """A connection whose process dies before or after its n-th statement."""
-
-    def __init__(self, real: sqlite3.Connection, steps: list[int], after: bool) -> None:
-        self._real, self._steps, self._after = real, steps, after
-
-    def execute(self, *args: Any) -> Any:
-        self._steps[0] -= 1
-        if self._steps[0] == 0 and not self._after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        done = self._real.execute(*args)
-        if self._steps[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return done
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
+# what is asked for where the budget has a δ; the first is the smallest in every way of adding up
+SIZES = (
+    met(Fraction(1, 10)),
+    met(Fraction(1, 7)),
+    (Event("ranged", Cost(Fraction(1, 5))),),
+    (Event("gaussian", Cost(Fraction(1, 5), Fraction(1, 10**8))),),
+    met(Fraction(1, 9), Fraction(1, 10**9)),
+)
+WITH_DELTA = BudgetRow("research", "patient", Fraction(3), Fraction(1, 10**6))
 
 
-def step(path: str) -> None:
-    ledger(budget(1000), path=path).close()
-    connect = sqlite3.connect
-    for number in range(1, 60):
-        for after in (False, True):
+def delta(path: str, processes: str, attempts: str) -> None:
+    def child(at: int) -> None:
+        made = ledger(WITH_DELTA, path=path)
+        for attempt in range(int(attempts)):
+            events = SIZES[(at + attempt) % len(SIZES)]
+            request = ask(f"{at} {attempt}", analyst=f"a{at}", charges=(("patient", events),))
+            with suppress(OverBudget):
+                answer(made, request)
 
-            def child(number: int = number, after: bool = after) -> None:
-                steps = [number]
-                sqlite3.connect = lambda *args, **kwargs: Dying(connect(*args, **kwargs), steps, after)  # type: ignore
-                made = Ledger.open(path)
-                granted = made.reserve(ask(f"{number} {after}"))
-                assert isinstance(granted, Permit)
-                release = made.release(granted, os.urandom(8))
-                os.write(1, f"{release.release_id} {release.answer.hex()}\n".encode())
-
-            os.waitpid(in_child(child), 0)
+    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
 
 
 def fork(path: str) -> None:
@@ -153,4 +138,4 @@ def fork(path: str) -> None:
 
 
 if __name__ == "__main__":
-    {"hammer": hammer, "kill": kill, "step": step, "fork": fork}[sys.argv[1]](*sys.argv[2:])
+    {"hammer": hammer, "mixed": mixed, "delta": delta, "fork": fork}[sys.argv[1]](*sys.argv[2:])

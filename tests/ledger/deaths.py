@@ -1,0 +1,222 @@
+"""Processes that die while they use a ledger: run as a program, because it forks. It says what has died and how often.
+
+python deaths.py kill FOLDER KILLS   killed at random moments; every tenth finds a new ledger, or one of an older layout
+python deaths.py step FOLDER STRIDE  killed before and after each statement (each STRIDE-th), from an older layout on
+
+After every death the ledger is looked at: it is sound, what was given out is there and paid for, nothing is charged
+twice. Then whatever was begun is finished, for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import sqlite3
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from privql.kernel import losses
+from privql.ledger import Ledger, OverBudget, Permit, PlanRequest, TooManyResumes
+from privql.ledger.schema import VERSION
+from tests.ledger.asking import ask, budget, ledger, met, plan
+from tests.ledger.storm import SHARE, in_child
+from tests.ledger.test_layouts import older
+
+HALF = SHARE / 2
+PLANS, QUERIES = 4, 24
+AT_ONCE = 10  # deaths by the same ledger
+BEFORE = Fraction(3, 4)  # what an older ledger comes with
+
+Told = dict[str, str]  # what was given out, by what it is
+
+
+def use(path: Path, tell: Callable[[str, bytes], None]) -> None:
+    """Ask, alone and in plans, from a small pool, so that what a death has left comes up again."""
+    made = Ledger.open(path)
+    while True:
+        try:
+            if random.random() < 0.3:
+                run_plan(made, random.randrange(PLANS), tell)
+            else:
+                at = random.randrange(QUERIES)
+                answer(made, f"s{at}", tell, name=f"n{at}" if at % 3 == 0 else None)
+        except (OverBudget, TooManyResumes):
+            continue
+
+
+def run_plan(made: Ledger, at: int, tell: Callable[[str, bytes], None]) -> None:
+    (paid,) = made.prepay((of(at),))
+    for slot, query in enumerate(of(at).texts):
+        answer(made, query, tell, paid, slot)
+
+
+def of(at: int) -> PlanRequest:
+    return plan(*(f"p{at} {slot}" for slot in range(3)), epsilon=SHARE)
+
+
+def answer(made: Ledger, query: str, tell: Callable[[str, bytes], None], *paid: Any, name: str | None = None) -> None:
+    """In two steps; the answer is what they drew."""
+    granted = made.reserve(ask(query, SHARE, name=name), *paid)
+    if not isinstance(granted, Permit):
+        tell(granted.release_id, granted.answer)
+        return
+    drawn = [step.noisy for step in made.drawn(granted)]
+    for step in range(len(drawn), 2):
+        drawn.append(made.draw(granted, step, {"patient": met(HALF)}, os.urandom(4)))
+        tell(f"{granted.release_id}.{step}", drawn[-1])
+    tell(granted.release_id, made.release(granted, b"".join(drawn)).answer)
+
+
+def look(path: Path, told: Told, before: Fraction) -> Counter[str]:
+    """What the ledger holds after a death; an AssertionError if that is not as it has to be."""
+    with Ledger.open(path) as made:
+        assert made.verify() == (), made.verify()
+        entries = made.history()
+        with made._store.transaction("DEFERRED") as db:
+            paid = [losses.read(loss).epsilon for (loss,) in db.execute("SELECT loss FROM plan_line")]
+            drawn = db.execute("SELECT charge, step, noisy FROM draw").fetchall()
+            answers = {f"r{number}": found for number, found in db.execute("SELECT id, answer FROM charge")}
+        steps = {f"r{charge}.{step}": noisy for charge, step, noisy in drawn}
+        for what, given in told.items():
+            assert (steps if "." in what else answers)[what] == bytes.fromhex(given), what
+        for release, found in answers.items():
+            if found is not None and f"{release}.1" in steps:
+                assert found == steps[f"{release}.0"] + steps[f"{release}.1"]
+        assert len({entry.query for entry in entries}) == len(entries)  # no query has two charges, and no plan
+        assert len(paid) == sum(made.find_plan(of(at)) is not None for at in range(PLANS))
+        alone = sum(1 for entry in entries if entry.plan is None) - (2 if before else 0)
+        assert made.spent("patient").epsilon == before + alone * SHARE + sum(paid)
+        for entry in entries:
+            if entry.state == "reserved" and entry.resumes >= 3:
+                made.allow_resume(entry.release_id)
+        return Counter(entry.state for entry in entries) + Counter(plans=len(paid))
+
+
+def finish(path: Path, told: Told, before: Fraction) -> None:
+    """Every charge without an answer is taken up, and every slot of a plan; nothing of it is charged again."""
+
+    def keep(what: str, given: bytes) -> None:
+        assert told.setdefault(what, given.hex()) == given.hex()
+
+    with Ledger.open(path) as made:
+        spent = made.spent("patient")
+        for at in range(PLANS):
+            if made.find_plan(of(at)) is not None:
+                run_plan(made, at, keep)
+        for entry in made.history():
+            if entry.state == "reserved" and entry.query != "q1":
+                answer(made, entry.query, keep)
+        assert made.spent("patient") == spent
+    assert look(path, told, before)["reserved"] <= 1  # q1 of an older layout is left as it was
+
+
+def kill(folder: str, kills: str) -> None:
+    home, span, seen = Path(folder), 0.01, Counter[str]()
+    path, told, before = home / "l", Told(), Fraction(0)
+    for at in range(int(kills)):
+        if at % AT_ONCE == 0:
+            layout = at // AT_ONCE % VERSION
+            told, before = Told(), BEFORE if layout else Fraction(0)
+            if layout:
+                older(path, layout)
+            else:
+                ledger(budget(20 * SHARE), path=path).close()
+        reading, writing = os.pipe()
+        pid = in_child(partial(use, path, partial(told_by, writing)))
+        time.sleep(random.uniform(0, span))
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        assert os.WIFSIGNALED(status), "it ended by itself"
+        os.close(writing)
+        with os.fdopen(reading) as given:
+            new = Told(line.split() for line in given)  # type: ignore[misc]
+        assert all(told.setdefault(what, given) == given for what, given in new.items())
+        seen["deaths"] += 1
+        seen["gave"] += bool(new)
+        span *= 0.95 if new else 1.1  # half of them die before anything was given out
+        found = look(path, told, before)
+        if at % AT_ONCE == AT_ONCE - 1:
+            finish(path, told, before)
+            seen += found
+            clear(home)
+    print(json.dumps(seen))
+
+
+def told_by(writing: int, what: str, given: bytes) -> None:
+    os.write(writing, f"{what} {given.hex()}\n".encode())
+
+
+def clear(home: Path) -> None:
+    for found in home.iterdir():
+        assert re.fullmatch(r"l(\.layout-\d+)?", found.name), found.name
+        found.unlink()
+
+
+class Dying:
+    """A connection whose process dies before or after its n-th statement."""
+
+    def __init__(self, real: sqlite3.Connection, steps: list[int], after: bool) -> None:
+        self._real, self._steps, self._after = real, steps, after
+
+    def execute(self, *args: Any) -> Any:
+        return self._step(lambda: self._real.execute(*args))
+
+    def executemany(self, *args: Any) -> Any:
+        return self._step(lambda: self._real.executemany(*args))
+
+    def backup(self, *args: Any) -> Any:
+        return self._step(lambda: self._real.backup(*(getattr(one, "_real", one) for one in args)))
+
+    def _step(self, statement: Callable[[], Any]) -> Any:
+        self._steps[0] -= 1
+        if self._steps[0] == 0 and not self._after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = statement()
+        if self._steps[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def step(folder: str, stride: str) -> None:
+    home, connect, seen = Path(folder), sqlite3.connect, Counter[str]()
+    reading, writing = os.pipe()
+
+    def child(number: int, after: bool) -> None:
+        steps = [number]
+        sqlite3.connect = lambda *args, **more: Dying(connect(*args, **more), steps, after)  # type: ignore[assignment]
+        made = Ledger.open(home / "l")
+        answer(made, "s0", partial(told_by, writing), name="n0")
+        run_plan(made, 0, partial(told_by, writing))
+
+    number, status = 1, 1
+    while status:
+        for after in (False, True):
+            older(home / "l", 1 if number % 2 else VERSION - 1)
+            _, status = os.waitpid(in_child(partial(child, number, after)), 0)
+            assert not status or os.WIFSIGNALED(status)
+            os.write(writing, b"end\n")
+            given = os.read(reading, 1 << 16).decode().split("\n")[:-2]
+            told = Told(line.split() for line in given)  # type: ignore[misc]
+            seen += look(home / "l", told, BEFORE)
+            finish(home / "l", told, BEFORE)
+            seen["deaths"] += 1
+            seen["gave"] += bool(told)
+            clear(home)
+        number += int(stride)
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    {"kill": kill, "step": step}[sys.argv[1]](*sys.argv[2:])
