@@ -11,7 +11,7 @@ from privql.domains import Domain
 from privql.finish.result import Column, Release
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import TEXT
-from privql.pipeline.price import Price, left_text
+from privql.pipeline.price import Price, left_text, moment
 from privql.pipeline.report import StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast, unparse
@@ -19,6 +19,7 @@ from privql.syntax import ast, unparse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from privql.ledger import BudgetState
     from privql.pipeline.price import BudgetCost
     from privql.pipeline.purse import BudgetReport
 
@@ -40,12 +41,7 @@ def told(
         case ast.Show(what=what) if what.upper() == "RELEASES":
             return _table(("release",), [(name,) for name in releases.values()])
         case ast.Show():
-            lines = []
-            for b in budget.budgets:
-                amounts = map(left_text, (b.budget.epsilon, b.spent.epsilon, b.left.epsilon))
-                more = budget.more(b)
-                lines.append((b.budget.name, b.budget.unit, *amounts, "" if more is None else str(more)))
-            return _table(("budget", "unit", "epsilon", "spent", "left", "more like your last"), lines)
+            return _budgets(budget)
         case ast.Describe(path=path):
             return _table(("column", "type", "domain", "notes"), _columns(".".join(path), check, catalog))
         case ast.Explain(statement=None):
@@ -58,6 +54,27 @@ def told(
             return _table(("setting", "value"), [(name, unparse(value))])
         case _:
             raise refuse("PQL0408", "this statement cannot be run", check.span).in_source(check.source)
+
+
+def _budgets(report: BudgetReport) -> Release:
+    """Where one of them renews, its amounts are those of the window that is open, and it is said what all come to."""
+    renews = any(one.in_all is not None for one in report.budgets)
+    lines = []
+    for one in report.budgets:
+        amounts = map(left_text, (one.budget.epsilon, one.spent.epsilon, one.left.epsilon))
+        more = report.more(one)
+        line = one.budget.name, one.budget.unit, *amounts, "" if more is None else str(more)
+        lines.append((*line, *_windows(one)) if renews else line)
+    names = "budget", "unit", "epsilon", "spent", "left", "more like your last"
+    return _table((*names, "until", "in all") if renews else names, lines)
+
+
+def _windows(one: BudgetState) -> tuple[str, str]:
+    from privql.pipeline.purse import all_windows
+
+    if one.in_all is None:
+        return "", ""
+    return "" if one.window.until is None else moment(one.window.until), all_windows(one)
 
 
 def in_cart(check: StatementCheck, statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...]) -> Release:

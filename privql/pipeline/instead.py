@@ -11,6 +11,8 @@ from typing import Any
 from privql.diagnostics import PrivQLError
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.ledger import Entry, Ledger, LedgerError, Reason
+from privql.names import fold
+from privql.pipeline.price import moment
 from privql.pipeline.report import StatementCheck
 from privql.syntax import ast, parse_query, unparse
 from privql.syntax.unparse_queries import privacy
@@ -24,7 +26,7 @@ _PRICE: dict[str, Any] = {
 
 
 def instead(ledger: Ledger, analyst: str, check: StatementCheck, budget: str, short: Reason) -> str:
-    said = list(_answered(ledger, analyst, check))
+    said = [*_answered(ledger, analyst, check), *_later(ledger, analyst, budget)]
     if short == "grant":
         said.append(f"ask the owner for a higher limit: `GRANT {budget} TO {analyst} LIMIT EPSILON … EACH`")
     else:
@@ -51,6 +53,16 @@ def _answered(ledger: Ledger, analyst: str, check: StatementCheck) -> Iterator[s
     if names:
         told = ", ".join(f"`{name}`" for name in names[-_TOLD:])
         yield f"use {told}{' …' if len(names) > _TOLD else ''}, which you have: reading answers costs nothing"
+
+
+def _later(ledger: Ledger, analyst: str, budget: str) -> Iterator[str]:
+    try:
+        states = ledger.budget_report(analyst)
+    except LedgerError:
+        return
+    for one in states:
+        if fold(one.budget.name) == fold(budget) and one.window.until is not None:
+            yield f"wait until {moment(one.window.until)}, when `{one.budget.name}` renews"
 
 
 def _question(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -87,6 +88,10 @@ def left_text(amount: Fraction) -> str:
     while abs(amount) * 10**digits < 1000:
         digits += 1
     return amount_text(Fraction(floor(amount * 10**digits), 10**digits))
+
+
+def moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def more_text(amount: Fraction) -> str:

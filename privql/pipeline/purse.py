@@ -12,7 +12,7 @@ from privql.kernel.cost import amount_text
 from privql.kernel.losses import Loss
 from privql.ledger import BudgetState, Ledger
 from privql.pipeline.bills import chosen
-from privql.pipeline.price import left_text
+from privql.pipeline.price import left_text, moment, more_text
 
 
 @frozen
@@ -50,12 +50,14 @@ class BudgetReport:
     last: Mapping[str, Loss] = field(default_factory=dict)
 
     def line(self) -> str:
-        return "; ".join(f"{one.budget.name}: ε = {self.left(one)} left" for one in self.budgets)
+        return "; ".join(
+            f"{one.budget.name}: ε = {left_text(one.left.epsilon)} left{self.like_it(one)}" for one in self.budgets
+        )
 
-    def left(self, one: BudgetState) -> str:
-        """ε, and what people ask of it: how many more of their queries that is."""
+    def like_it(self, one: BudgetState) -> str:
+        """What people ask of an ε: how many more of their queries that is."""
         more = self.more(one)
-        return left_text(one.left.epsilon) + ("" if more is None else f", or {more} more like your last query,")
+        return "" if more is None else f", or {more} more like your last query"
 
     def more(self, one: BudgetState) -> int | None:
         last = self.last.get(one.budget.name)
@@ -64,15 +66,30 @@ class BudgetReport:
     def __str__(self) -> str:
         if not self.budgets:
             return "no budget is open to you: ask in the name that was granted one, `--as NAME`"
-        return "\n".join(_told(one, self.left(one)) for one in self.budgets)
+        return "\n".join(_told(one, self.like_it(one)) for one in self.budgets)
 
     def to_json(self) -> dict[str, Any]:
         def text(amount: Fraction | None) -> str | None:
             return None if amount is None else str(amount)
 
+        def windows(one: BudgetState) -> dict[str, Any]:
+            """Of a budget that renews: the amounts are those of the window that is open."""
+            if one.in_all is None:
+                return {}
+            until, lost = one.window.until, one.in_all.cost
+            return {
+                "window": {"number": one.window.number + 1, "until": None if until is None else until.isoformat()},
+                "in_all": {
+                    "since": one.in_all.since.isoformat(),
+                    "spent": text(lost.epsilon),
+                    "delta_spent": text(lost.delta),
+                },
+            }
+
         return {
             "budgets": [
                 {
+                    **windows(one),
                     "budget": one.budget.name,
                     "unit": one.budget.unit,
                     "epsilon": text(one.budget.epsilon),
@@ -98,13 +115,31 @@ def _delta_told(one: BudgetState) -> str:
     return f"; of δ = {amount_text(one.limit.delta)}, {found} left to find groups, {noise} for noise and plans"
 
 
-def _told(one: BudgetState, left: str) -> str:
+def _told(one: BudgetState, like_it: str) -> str:
     """What is left is left to this analyst: of a limit of their own, where a grant has one below the budget."""
     own = one.limit.epsilon < one.budget.epsilon
     limit = f", of your limit {amount_text(one.limit.epsilon)} you spent {left_text(one.own.epsilon)}" if own else ""
     mine = "" if own else f", {left_text(one.own.epsilon)} by you"
     return (
-        f"{one.budget.name} ({one.budget.unit}): ε = {left} left to you{limit}; "
-        f"of {amount_text(one.budget.epsilon)} in all, {left_text(one.spent.epsilon)} spent{mine}"
+        f"{one.budget.name} ({one.budget.unit}): ε = {left_text(one.left.epsilon)} left to you{like_it}{limit}; "
+        f"of {amount_text(one.budget.epsilon)} {until(one) or 'in all'}, {left_text(one.spent.epsilon)} spent{mine}"
         + (_delta_told(one) if one.budget.delta else "")
+        + (f"; in all {all_windows(one)}" if one.in_all is not None else "")
     )
+
+
+def until(one: BudgetState) -> str:
+    """Which window its amounts are of; nothing if it has but one."""
+    if one.in_all is None:
+        return ""
+    end = one.window.until
+    return "in the last window" if end is None else f"in this window (until {moment(end)})"
+
+
+def all_windows(one: BudgetState) -> str:
+    """What several windows come to: whoever reads what is left of one should see it."""
+    assert one.in_all is not None
+    lost, count = one.in_all.cost, one.window.number + 1
+    delta = f", δ = {more_text(lost.delta)}" if lost.delta else ""
+    windows = "window" if count == 1 else "windows"
+    return f"since {one.in_all.since:%Y-%m-%d}: ε = {more_text(lost.epsilon)}{delta} in {count} {windows}"

@@ -79,10 +79,8 @@ def _renewal(before: int | None, now: Budget) -> Change:
         what, why = f"`{now.name}` does not renew, and {was}", "the window that is open is the last one"
         return Change("stronger", what, why, span=now.span)
     what, weaker = f"`{now.name}` renews{_again(now)}, and {was}", before is None or now.every < before
-    why = f"one {now.unit} may lose {_amount(now)} {'more ' if weaker else ''}in each window"
-    return Change(
-        "weaker" if weaker else "stronger", what, f"{why}{'' if weaker else ', and there are fewer'}", span=now.span
-    )
+    why = f"one {now.unit} may lose {_amount(now)} in each window; there are {'more' if weaker else 'fewer'} of them"
+    return Change("weaker" if weaker else "stronger", what, why, span=now.span)
 
 
 def _reasoned(added: list[Raise], more: Fraction, epsilon: bool) -> str:

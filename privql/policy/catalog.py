@@ -90,7 +90,10 @@ class Raise:
 
 @frozen
 class Budget:
-    """`epsilon` and `delta` are all there is, of one window if it renews: what was declared and every raise. `shares`: of δ, as in `shares.py`."""
+    """`epsilon` and `delta` are all there is (in one window, if it renews): what was declared and every raise.
+
+    `shares`: of δ, as in `shares.py`.
+    """
 
     name: str
     unit: str
