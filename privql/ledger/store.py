@@ -12,14 +12,13 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
 from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
 from typing import Literal
 from urllib.parse import quote
 
-from privql.ledger import chain, places
+from privql.ledger import chain, clock, places
 from privql.ledger.errors import LedgerError
 from privql.ledger.schema import APPLICATION_ID, CHAINED, LAYOUTS, VERSION
 
@@ -42,8 +41,7 @@ _TROUBLE = {
 
 
 def now() -> str:
-    """For people to read; no decision looks at it, but whether a standing release is due."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return clock.written(clock.tells())
 
 
 def _code(problem: BaseException) -> int:

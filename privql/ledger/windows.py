@@ -9,26 +9,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from privql.kernel.losses import NO_LOSS
 from privql.kernel.losses import read as loss_read
-from privql.ledger import chain
+from privql.ledger import chain, clock
+from privql.ledger.clock import written
 from privql.ledger.records import BudgetRow, BudgetState, InAll, Window
 from privql.names import fold
 
 
-def clock() -> datetime:
-    return datetime.now(UTC)
-
-
-def written(at: datetime) -> str:
-    return at.isoformat(timespec="seconds")
-
-
 def begin(db: sqlite3.Connection, budget: BudgetRow, version: int) -> None:
     """The first window of a budget begins when the budget is first applied, whether it renews or not."""
-    at, key = written(clock()), (fold(budget.name), 0)
+    at, key = written(clock.tells()), (fold(budget.name), 0)
     if db.execute("INSERT OR IGNORE INTO budget_window VALUES (?, ?, ?, ?, ?)", (*key, at, at, version)).rowcount:
         chain.append(db, "window", *key)
 
@@ -41,7 +34,7 @@ def current(db: sqlite3.Connection, budget: BudgetRow) -> Window:
     if budget.every is None:
         return Window(number, start)
     length = timedelta(hours=budget.every)
-    gone = max((clock() - start) // length, 0)
+    gone = max((clock.tells() - start) // length, 0)
     start += gone * length
     return Window(number + gone, start, start + length)
 
@@ -50,7 +43,7 @@ def opened(db: sqlite3.Connection, state: BudgetState, version: int) -> None:
     """The window in which a budget pays, written down before anything is charged to it."""
     window, name = state.window, fold(state.budget.name)
     assert window.began is not None
-    row = name, window.number, written(window.began), written(clock()), version
+    row = name, window.number, written(window.began), written(clock.tells()), version
     if db.execute("INSERT OR IGNORE INTO budget_window VALUES (?, ?, ?, ?, ?)", row).rowcount:
         chain.append(db, "window", name, window.number)
 

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from privql.kernel.cost import Cost
-from privql.ledger import BudgetRow, GrantRow, Ledger, OverBudget, Permit, windows
+from privql.ledger import BudgetRow, GrantRow, Ledger, OverBudget, Permit
 from tests.ledger.asking import ask, budget, ledger, plan
+from tests.ledger.told_time import START, Clock
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(windows, "clock", found)
-    return found
+    return Clock(monkeypatch)
 
 
 def renewing(epsilon: object = 1, days: int = 30, **more: object) -> BudgetRow:
@@ -195,11 +185,11 @@ def test_any_clock_and_any_queries_never_overspend_a_window(clock: Clock) -> Non
         ("UPDATE charge_line SET window_number = 1 - window_number", "r2: it was charged to a window of budget"),
         ("UPDATE total SET window_number = 2 WHERE window_number = 1", "total of unit"),
         (
-            "UPDATE budget_window SET began = '2026-01-02T00:00:00+00:00' WHERE number = 1",
+            "UPDATE budget_window SET began = '2026-01-02T08:00:00+00:00' WHERE number = 1",
             "window 1 of budget `research` was not opened",
         ),
         (
-            "UPDATE budget_window SET opened_at = '2026-01-02T00:00:00+00:00' WHERE number = 1",
+            "UPDATE budget_window SET opened_at = '2026-01-02T08:00:00+00:00' WHERE number = 1",
             "window 1 of budget `research` was not opened",
         ),
         ("DELETE FROM budget_window WHERE number = 0", "has no first window"),

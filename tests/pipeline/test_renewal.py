@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pandas as pd
@@ -10,9 +10,8 @@ import pytest
 
 import privql
 from privql.diagnostics import PrivQLError
-from privql.ledger import windows
+from tests.ledger.told_time import START, Clock
 
-START = datetime(2026, 1, 1, 8, tzinfo=UTC)
 POLICY = """
 CREATE UNIT patient;
 CREATE PRIVATE TABLE patients (patient_id TEXT UNIT patient KEY, age INT BETWEEN 0 AND 120);
@@ -20,19 +19,9 @@ CREATE BUDGET research FOR UNIT patient EPSILON 3 EVERY 30 DAYS;
 """
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(windows, "clock", found)
-    return found
+    return Clock(monkeypatch)
 
 
 @pytest.fixture
