@@ -9,6 +9,7 @@ from privql.ledger.errors import (
     Forgotten,
     LedgerError,
     NameTaken,
+    NoLedger,
     OverBudget,
     Reason,
     StalePolicy,
@@ -34,6 +35,7 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
+from privql.ledger.store import on_server
 
 __all__ = [
     "NO_NOTE",
@@ -47,6 +49,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "NameTaken",
+    "NoLedger",
     "Note",
     "OverBudget",
     "Permit",
@@ -62,4 +65,5 @@ __all__ = [
     "WaitsForOwner",
     "bill",
     "fullest_first",
+    "on_server",
 ]

@@ -34,7 +34,7 @@ class Kind:
     clear: tuple[str, ...]
     hidden: tuple[str, ...] = ()  # what may be erased
     parts: tuple[tuple[str, str, tuple[str, ...]], ...] = ()  # rows of other tables that belong to it, by their column
-    where: str = "1"
+    where: str = "TRUE"
     initial: Fields = field(default_factory=dict)  # a row that says no more than this needs no entry
     follows: Callable[[Fields, Fields], bool] = lambda before, after: False  # what a second entry may say of a row
 

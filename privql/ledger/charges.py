@@ -147,12 +147,12 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
         return found
     version = policy.record.version
     same = identity(query, "", notes.origin(db, version), "", FREE, {})
-    number = db.execute(
+    (number,) = db.execute(
         "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at, released_at, answer) VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?)",
+        " resumes, reserved_at, released_at, answer)"
+        " VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?) RETURNING id",
         (same, fold(analyst), query, version, FREE, now(), now(), answer),
-    ).lastrowid
-    assert number is not None
+    ).fetchone()
     chain.append(db, "charge", number)
     chain.append(db, "release", number)
     claim_name(db, analyst, name, release_id(number))
@@ -192,12 +192,11 @@ def _charged(
     request = query.request
     text = request.query, request.parameters, request.policy_version, query.data_version, request.measurements
     plan = (None, None) if slot is None else (slot[0].plan, slot[1])
-    number = db.execute(
+    (number,) = db.execute(
         "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at, plan, slot) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?, ?, ?)",
+        " resumes, reserved_at, plan, slot) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?, ?, ?) RETURNING id",
         (query.identity, query.analyst, *text, now(), *plan),
-    ).lastrowid
-    assert number is not None
+    ).fetchone()
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
     paid = tuple(
         ChargeLine(spelled[unit], name, events, window)

@@ -13,6 +13,10 @@ class LedgerError(Exception):
     """The ledger cannot do what was asked. Nothing was released by the call that raised it."""
 
 
+class NoLedger(LedgerError):
+    """There is none at this address yet."""
+
+
 class StalePolicy(LedgerError):
     """The query was checked against another version of the policy than the one in force."""
 

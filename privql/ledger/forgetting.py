@@ -35,13 +35,13 @@ def forget(
     plans = {plan for plan in plans if _remembered(db, plan)}
     for number in charges:
         db.execute(
-            "UPDATE charge SET state = 'forgotten', identity = x'', query = '', parameters = '', measurements = '',"
+            "UPDATE charge SET state = 'forgotten', identity = ?, query = '', parameters = '', measurements = '',"
             " answer = NULL WHERE id = ?",
-            (number,),
+            (b"", number),
         )
-        db.execute("UPDATE draw SET noisy = x'' WHERE charge = ?", (number,))
+        db.execute("UPDATE draw SET noisy = ? WHERE charge = ?", (b"", number))
     for plan in plans:
-        db.execute("UPDATE plan SET identity = x'' WHERE id = ?", (plan,))
+        db.execute("UPDATE plan SET identity = ? WHERE id = ?", (b"", plan))
     what = (*(f"r{number}" for number in charges), *(f"plan {plan}" for plan in sorted(plans)))
     for each in what:
         db.execute("INSERT INTO forgotten VALUES (?, ?, ?)", (each, now(), by))
@@ -51,7 +51,7 @@ def forget(
 
 
 def _remembered(db: sqlite3.Connection, plan: int) -> bool:
-    return db.execute("SELECT 1 FROM plan WHERE id = ? AND identity <> x''", (plan,)).fetchone() is not None
+    return db.execute("SELECT 1 FROM plan WHERE id = ? AND identity <> ?", (plan, b"")).fetchone() is not None
 
 
 def moment(text: str) -> str:

@@ -34,7 +34,7 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
-from privql.ledger.store import Store
+from privql.ledger.store import Store, on_server
 from privql.names import fold
 
 _Asked = TypeVar("_Asked", Request, PlanRequest)
@@ -52,12 +52,12 @@ class Ledger:
     @classmethod
     def create(cls, path: str | os.PathLike[str], patience: float = PATIENCE) -> Self:
         """A new ledger, or the one that is there. `:memory:` is a scratch ledger that ends with the process."""
-        return cls(Store(path, create=True, patience=patience))
+        return cls(_store(path, True, patience))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], patience: float = PATIENCE) -> Self:
         """The ledger that is there; only its owner creates one."""
-        return cls(Store(path, create=False, patience=patience))
+        return cls(_store(path, False, patience))
 
     def close(self) -> None:
         self._store.close()
@@ -112,7 +112,10 @@ class Ledger:
     def mark_verified(self, table: str, files: str) -> None:
         """The owner held the policy's word against these files of the table."""
         with self._store.transaction() as db:
-            db.execute("INSERT OR REPLACE INTO verified VALUES (?, ?)", (fold(table), files))
+            db.execute(
+                "INSERT INTO verified VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET files = excluded.files",
+                (fold(table), files),
+            )
 
     def verified(self, table: str) -> str | None:
         with self._store.transaction("DEFERRED") as db:
@@ -302,7 +305,7 @@ class Ledger:
     def verify(self, anchors: Iterable[Anchor] = ()) -> tuple[str, ...]:
         """What is wrong, a sentence each: the chain and what it covers, every sum and every admission."""
         with self._store.transaction("DEFERRED") as db:
-            return entries.verify(db, self._store.ledger_id, tuple(anchors))
+            return entries.verify(db, self._store.ledger_id, tuple(anchors), self._store.damage(db))
 
     def _own(self, permit: Permit) -> None:
         if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:
@@ -325,3 +328,11 @@ class Ledger:
         if version not in self._policies:
             self._policies[version] = policies.load(db, version)
         return self._policies[version]
+
+
+def _store(path: str | os.PathLike[str], create: bool, patience: float) -> Store:
+    if on_server(path):
+        from privql.ledger.postgres import PostgresStore  # a file needs no server
+
+        return PostgresStore(os.fspath(path), create=create, patience=patience)
+    return Store(path, create=create, patience=patience)

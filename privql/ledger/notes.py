@@ -16,7 +16,10 @@ from privql.ledger.schema import APPLICATION_ID
 def write(db: sqlite3.Connection, version: int, note: Note, place: str) -> None:
     """A version's first note is its only one."""
     said = note.reason, note.applied_by, note.meaning, place
-    if db.execute("INSERT OR IGNORE INTO policy_note VALUES (?, ?, ?, ?, ?)", (version, *said)).rowcount:
+    kept = db.execute(
+        "INSERT INTO policy_note VALUES (?, ?, ?, ?, ?) ON CONFLICT (version) DO NOTHING", (version, *said)
+    )
+    if kept.rowcount:
         chain.append(db, "note", version)
 
 

@@ -49,12 +49,11 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
     (before,) = db.execute("SELECT COALESCE(MAX(id), 0) FROM charge").fetchone()
     paid = [() if at in request.answered else slot for at, slot in enumerate(request.slots)]
     slots = json.dumps([{fold(unit): written(events) for unit, events in slot} for slot in paid])
-    number = db.execute(
+    (number,) = db.execute(
         "INSERT INTO plan (identity, analyst, policy_version, slots, after_charge, reserved_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
         (same, analyst, request.policy_version, slots, before, now()),
-    ).lastrowid
-    assert number is not None
+    ).fetchone()
     for paying, loss in found:
         pay(db, policy, analyst, paying, loss)
         line = number, fold(paying.budget.unit), paying.budget.name, loss_written(loss), paying.window.number

@@ -111,7 +111,11 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
     order = order_for(budget.epsilon, budget.delta, budget.shares) if budget.delta else None
     kept = db.execute("SELECT shares, renyi_order FROM budget_filter WHERE name = ?", (name,)).fetchone()
     if kept is None or kept[1] is None:
-        db.execute("INSERT OR REPLACE INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
+        db.execute(
+            "INSERT INTO budget_filter VALUES (?, ?, ?) ON CONFLICT (name)"
+            " DO UPDATE SET shares = excluded.shares, renyi_order = excluded.renyi_order",
+            (name, shares, order),
+        )
         if (shares, order) != kept:
             chain.append(db, "filter", name)
     elif kept[0] != shares:

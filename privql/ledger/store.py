@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from privql.ledger import chain, clock, places
@@ -40,6 +40,11 @@ _TROUBLE = {
 }
 
 
+def on_server(path: str | os.PathLike[str]) -> bool:
+    """Whether a ledger is in PostgreSQL, by its address (`postgres.py`)."""
+    return os.fspath(path).startswith(("postgresql://", "postgres://"))
+
+
 def now() -> str:
     return clock.written(clock.tells())
 
@@ -50,12 +55,16 @@ def _code(problem: BaseException) -> int:
 
 
 class Store:
+    """Where a ledger is: a file of SQLite's."""
+
+    troubles: tuple[type[Exception], ...] = (sqlite3.Error,)
+
     def __init__(self, path: str | os.PathLike[str], *, create: bool, patience: float) -> None:
         text = os.fspath(path)
         if not text:
             raise LedgerError("a ledger needs a path, or `:memory:`")
         self.memory = text == MEMORY
-        self.path = text if self.memory else os.path.abspath(text)  # a later chdir must not lead elsewhere
+        self.path = text if self.memory else self._placed(text)
         self.ledger_id = ""
         self._patience = patience
         self._connection: sqlite3.Connection | None = None
@@ -66,6 +75,10 @@ class Store:
             _stores.add(self)
             with self._in_plain_words():
                 self._connect(create)
+
+    def _placed(self, path: str) -> str:
+        """What it is called from now on: a later chdir must not lead elsewhere."""
+        return os.path.abspath(path)
 
     @contextmanager
     def transaction(self, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
@@ -93,10 +106,13 @@ class Store:
         with _gate, self._in_plain_words():
             connection = self._connection or self._connect(create=False)
             self._check_place()
-            connection.execute("VACUUM")
-            (waiting, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if waiting:
-                raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
+            self._clean(connection)
+
+    def _clean(self, connection: sqlite3.Connection) -> None:
+        connection.execute("VACUUM")
+        (waiting, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if waiting:
+            raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
 
     def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
         """Whoever waits tries often, and at no fixed times: SQLite's own waiting, ever longer, may starve one."""
@@ -125,7 +141,7 @@ class Store:
         try:
             yield
         except BaseException as problem:
-            broken = isinstance(problem, sqlite3.Error)
+            broken = isinstance(problem, self.troubles)
             self._roll_back(broken)
             if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
                 raise LedgerError(self._sentence(problem)) from problem
@@ -135,13 +151,15 @@ class Store:
         try:
             if self._connection is not None and self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-        except sqlite3.Error:
+        except self.troubles:
             broken = True
         if broken and not self.memory:
             self.close()  # the next transaction starts from the file alone
 
     def _sentence(self, problem: BaseException) -> str:
-        trouble = _TROUBLE.get(_code(problem), f"cannot do this ({problem})")
+        return self._told(_TROUBLE.get(_code(problem), f"cannot do this ({problem})"))
+
+    def _told(self, trouble: str) -> str:
         return (
             f"the ledger at `{self.path}` {trouble}; nothing has been released, "
             "and a query that was charged is not charged again when it is repeated"
@@ -169,10 +187,17 @@ class Store:
         except BaseException:
             connection.close()
             raise
+        self._connected(ledger_id, connection)
+        return connection
+
+    def _connected(self, ledger_id: str, connection: Any) -> None:
         self.ledger_id, self._connection = ledger_id, connection
         # a ledger that nobody holds any more lets go of its file, and before the collector finds the connection
         weakref.finalize(self, connection.close).atexit = False
-        return connection
+
+    def damage(self, db: sqlite3.Connection) -> list[str]:
+        """What is wrong with the file itself."""
+        return [line for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
 
     def _open(self, create: bool) -> sqlite3.Connection:
         if self.memory:
@@ -198,12 +223,15 @@ class Store:
             if application or version or tables:
                 raise LedgerError(f"`{self.path}` is not a PrivQL ledger")
             return 0
+        return self._known(int(version))
+
+    def _known(self, version: int) -> int:
         if version > VERSION:
             raise LedgerError(
                 f"the ledger at `{self.path}` was written by a newer PrivQL "
                 f"(layout {version}, this one knows {VERSION}): upgrade to use it"
             )
-        return int(version)
+        return version
 
     def _make_durable(self, connection: sqlite3.Connection) -> None:
         journal = self._switch_to_wal(connection)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from privql.diagnostics import NOWHERE, Diagnostic, PrivQLError
-from privql.ledger import Ledger, PolicyRecord
+from privql.ledger import Ledger, PolicyRecord, on_server
 from privql.ledger.notes import look
 from privql.names import fold
 from privql.pipeline.policies import read_record
@@ -17,7 +17,7 @@ from privql.policy.findings import listing
 def other_ledgers(path: str | Path, ledger: Ledger, catalog: Catalog, base: Path) -> list[Diagnostic]:
     """A warning for each copy of this ledger, and for each other one with the same units: beside the policy, beside
     the ledger, and where this ledger was when the version in force was applied."""
-    if os.fspath(path) == ":memory:":
+    if os.fspath(path) == ":memory:" or on_server(path):
         return []
     own, before = Path(path).resolve(), ledger.place()
     beside = [*base.glob("*.db"), *own.parent.glob("*.db"), *([Path(before)] if before else [])]

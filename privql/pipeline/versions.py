@@ -10,7 +10,7 @@ from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.frozen import frozen
-from privql.ledger import Ledger, LedgerError, PolicyRecord
+from privql.ledger import Ledger, LedgerError, NoLedger, PolicyRecord, on_server
 from privql.names import fold
 from privql.pipeline.policies import read_policy, read_record
 from privql.policy.build import build_catalog
@@ -110,11 +110,23 @@ def compared(ledger: Ledger, catalog: Catalog) -> PolicyDiff:
 
 def compared_at(ledger: str | Path, catalog: Catalog) -> PolicyDiff:
     """The same where the ledger may have to be made first."""
-    path = Path(ledger)
-    if not path.exists() or (path.is_file() and not path.stat().st_size):
+    if not _there(ledger):
         return PolicyDiff(0, ())
     with opened(ledger) as found:
         return compared(found, catalog)
+
+
+def _there(ledger: str | Path) -> bool:
+    if on_server(ledger):
+        try:
+            Ledger.open(ledger).close()
+        except NoLedger:
+            return False
+        except LedgerError:
+            pass  # what is wrong is said when it is used
+        return True
+    path = Path(ledger)
+    return path.exists() and not (path.is_file() and not path.stat().st_size)
 
 
 def policy_history(ledger: str | Path) -> PolicyHistory:

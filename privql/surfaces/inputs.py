@@ -102,7 +102,9 @@ def analyst_name(given: str | None) -> str:
 
 def existing_ledger(path: str) -> str:
     """A ledger is made by `privql policy apply` alone: a mistyped path must not start a fresh budget."""
-    if path != ":memory:" and not Path(path).is_file():
+    from privql.ledger import on_server  # a command that needs no ledger starts without
+
+    if path != ":memory:" and not on_server(path) and not Path(path).is_file():
         what = "a directory, not a ledger" if Path(path).is_dir() else "not there"
         raise WrongUsage(
             f"the ledger {path!r} is {what}; its owner makes one with `privql policy apply POLICY --ledger {path}`"

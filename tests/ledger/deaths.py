@@ -1,6 +1,7 @@
 """Processes that die while they use a ledger: run as a program, because it forks. It says what has died and how often.
 
 python deaths.py kill FOLDER KILLS   killed at random moments; every tenth finds a new ledger, or one of an older layout
+python deaths.py serve ADDRESS KILLS the same of a ledger on a server
 python deaths.py step FOLDER STRIDE  killed before and after each statement (each STRIDE-th), from an older layout on
 
 After every death the ledger is looked at: it is sound, what was given out is there and paid for, nothing is charged
@@ -36,10 +37,11 @@ PLANS, QUERIES = 4, 24
 AT_ONCE = 10  # deaths by the same ledger
 BEFORE = Fraction(3, 4)  # what an older ledger comes with
 
+Place = Path | str  # a file, or a server
 Told = dict[str, str]  # what was given out, by what it is
 
 
-def use(path: Path, tell: Callable[[str, bytes], None]) -> None:
+def use(path: Place, tell: Callable[[str, bytes], None]) -> None:
     """Ask, alone and in plans, from a small pool, so that what a death has left comes up again."""
     made = Ledger.open(path)
     while True:
@@ -76,7 +78,7 @@ def answer(made: Ledger, query: str, tell: Callable[[str, bytes], None], *paid: 
     tell(granted.release_id, made.release(granted, b"".join(drawn)).answer)
 
 
-def look(path: Path, told: Told, before: Fraction) -> Counter[str]:
+def look(path: Place, told: Told, before: Fraction) -> Counter[str]:
     """What the ledger holds after a death; an AssertionError if that is not as it has to be."""
     with Ledger.open(path) as made:
         assert made.verify() == (), made.verify()
@@ -101,7 +103,7 @@ def look(path: Path, told: Told, before: Fraction) -> Counter[str]:
         return Counter(entry.state for entry in entries) + Counter(plans=len(paid))
 
 
-def finish(path: Path, told: Told, before: Fraction) -> None:
+def finish(path: Place, told: Told, before: Fraction) -> None:
     """Every charge without an answer is taken up, and every slot of a plan; nothing of it is charged again."""
 
     def keep(what: str, given: bytes) -> None:
@@ -130,24 +132,43 @@ def kill(folder: str, kills: str) -> None:
                 older(path, layout)
             else:
                 ledger(budget(20 * SHARE), path=path).close()
-        reading, writing = os.pipe()
-        pid = in_child(partial(use, path, partial(told_by, writing)))
-        time.sleep(random.uniform(0, span))
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-        assert os.WIFSIGNALED(status), "it ended by itself"
-        os.close(writing)
-        with os.fdopen(reading) as given:
-            new = Told(line.split() for line in given)  # type: ignore[misc]
-        assert all(told.setdefault(what, given) == given for what, given in new.items())
+        gave = die(path, told, span)
         seen["deaths"] += 1
-        seen["gave"] += bool(new)
-        span *= 0.95 if new else 1.1  # half of them die before anything was given out
+        seen["gave"] += gave
+        span *= 0.95 if gave else 1.1  # half of them die before anything was given out
         found = look(path, told, before)
         if at % AT_ONCE == AT_ONCE - 1:
             finish(path, told, before)
             seen += found
             clear(home)
+    print(json.dumps(seen))
+
+
+def die(place: Place, told: Told, span: float) -> bool:
+    """One process uses the ledger and is killed within the span. Whether it gave anything out."""
+    reading, writing = os.pipe()
+    pid = in_child(partial(use, place, partial(told_by, writing)))
+    time.sleep(random.uniform(0, span))
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status), "it ended by itself"
+    os.close(writing)
+    with os.fdopen(reading) as given:
+        new = Told(line.split() for line in given)  # type: ignore[misc]
+    assert all(told.setdefault(what, given) == given for what, given in new.items())
+    return bool(new)
+
+
+def serve(address: str, kills: str) -> None:
+    ledger(budget(20 * SHARE), path=address).close()
+    span, seen, told = 0.2, Counter[str](), Told()
+    for _ in range(int(kills)):
+        gave = die(address, told, span)
+        seen["deaths"] += 1
+        seen["gave"] += gave
+        span *= 0.95 if gave else 1.1
+        look(address, told, Fraction(0))
+    finish(address, told, Fraction(0))
     print(json.dumps(seen))
 
 
@@ -219,4 +240,4 @@ def step(folder: str, stride: str) -> None:
 
 
 if __name__ == "__main__":
-    {"kill": kill, "step": step}[sys.argv[1]](*sys.argv[2:])
+    {"kill": kill, "serve": serve, "step": step}[sys.argv[1]](*sys.argv[2:])

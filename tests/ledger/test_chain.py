@@ -229,7 +229,9 @@ def test_an_anchor_is_a_line_of_text(copy: Path) -> None:
         anchors = made.anchor(), made.anchor()
         assert read_anchors(f"{anchors[0]}\n\n{anchors[1]}\n") == anchors
     other = ledger()
-    assert other.verify([anchors[0]]) == (f"the anchor of {anchors[0].at} is of another ledger, {anchors[0].ledger_id}",)
+    assert other.verify([anchors[0]]) == (
+        f"the anchor of {anchors[0].at} is of another ledger, {anchors[0].ledger_id}",
+    )
     empty = Ledger.create(":memory:")
     assert empty.anchor().position == 0 and empty.verify([empty.anchor()]) == ()
     for text in ("", "\n", "privql-ledger a b c d", "privql-ledger a 1 c", "other a 1 c d", "privql-ledger a ٣ c d"):
@@ -241,7 +243,11 @@ def test_an_anchor_is_a_line_of_text(copy: Path) -> None:
     ("kind", "tamper", "said"),
     [
         ("charge", "UPDATE charge SET analyst = 'eve' WHERE id = 3", "r3: entry 99 says anew"),
-        ("filter", "UPDATE budget_filter SET shares = '[]' WHERE name = 'research'", "budget `research`: entry 99 says"),
+        (
+            "filter",
+            "UPDATE budget_filter SET shares = '[]' WHERE name = 'research'",
+            "budget `research`: entry 99 says",
+        ),
         ("resumes", "UPDATE charge SET resumes = 3 WHERE id = 6", "the attempts of r6: entry 99 says anew"),
     ],
 )
