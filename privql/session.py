@@ -83,8 +83,6 @@ class Session:
         charges it as one plan; its `answers` are those of the queries.
         """
         one = self._till.check_one(Source(text), {**(params or {}), **named})
-        if not one.ok:
-            raise PrivQLError([d for d in one.diagnostics if d.severity == "error"])
         return self._till.run(one)
 
     def run_text(
@@ -112,6 +110,11 @@ class Session:
 
     def budget(self) -> BudgetReport:
         return self._till.budget()
+
+    @property
+    def in_cart(self) -> int:
+        """How many queries wait for COMMIT."""
+        return self._till.in_cart
 
     def names(self) -> tuple[str, ...]:
         """Every table, view, column and release that a query may name."""

@@ -5,6 +5,7 @@ it. Both are single durable transactions; between them stands a `Permit`, the on
 """
 
 from privql.ledger.accounts import fullest_first
+from privql.ledger.chain import Anchor, read_anchors
 from privql.ledger.errors import (
     Forgotten,
     LedgerError,
@@ -17,7 +18,7 @@ from privql.ledger.errors import (
     WaitsForOwner,
 )
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import bill
+from privql.ledger.plans import PlanEntry, bill
 from privql.ledger.records import (
     NO_NOTE,
     BudgetRow,
@@ -35,10 +36,15 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
+<<<<<<< ours
 from privql.ledger.store import on_server
+=======
+from privql.ledger.spendings import Spending, SpendingLine
+>>>>>>> theirs
 
 __all__ = [
     "NO_NOTE",
+    "Anchor",
     "BudgetRow",
     "BudgetState",
     "ChargeLine",
@@ -53,17 +59,24 @@ __all__ = [
     "Note",
     "OverBudget",
     "Permit",
+    "PlanEntry",
     "PlanRequest",
     "PolicyRecord",
     "Prepaid",
     "Reason",
     "Replay",
     "Request",
+    "Spending",
+    "SpendingLine",
     "StalePolicy",
     "StoredRelease",
     "TooManyResumes",
     "WaitsForOwner",
     "bill",
     "fullest_first",
+<<<<<<< ours
     "on_server",
+=======
+    "read_anchors",
+>>>>>>> theirs
 ]

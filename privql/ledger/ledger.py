@@ -14,8 +14,8 @@ from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, chain, charges, entries, forgetting, notes, plans, policies
-from privql.ledger.chain import Anchor
+from privql.ledger import accounts, chain, charges, entries, forgetting, incidents, notes, plans, policies, spendings
+from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
@@ -34,7 +34,12 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
+<<<<<<< ours
 from privql.ledger.store import Store, on_server
+=======
+from privql.ledger.spendings import Spending
+from privql.ledger.store import Store
+>>>>>>> theirs
 from privql.names import fold
 
 _Asked = TypeVar("_Asked", Request, PlanRequest)
@@ -139,6 +144,14 @@ class Ledger:
             gone = forgetting.forget(db, number, analyst, before, by)
         self._store.sweep()
         return gone
+
+    def incident(self, release_id: str, analyst: str, words: str) -> str | None:
+        """What failed after it was charged: the number under which the owner finds these words."""
+        return None if self._store.memory else incidents.noted(self._store.path, release_id, analyst, words)
+
+    def incidents(self) -> tuple[incidents.Incident, ...]:
+        """The owner's: what failed, and how."""
+        return () if self._store.memory else incidents.read(self._store.path)
 
     # A query's way through
 
@@ -296,6 +309,20 @@ class Ledger:
         """Every charge, for the owner and the auditor."""
         with self._store.transaction("DEFERRED") as db:
             return tuple(entries.all_entries(db))
+
+    def plans(self) -> tuple[plans.PlanEntry, ...]:
+        with self._store.transaction("DEFERRED") as db:
+            return tuple(plans.all_plans(db))
+
+    def spendings(self) -> tuple[Spending, ...]:
+        """Every charge and every plan, in the order in which they were charged."""
+        with self._store.transaction("DEFERRED") as db:
+            return tuple(spendings.spendings(db))
+
+    def chain(self) -> tuple[Link, ...]:
+        """Every entry, with what of its texts is still there."""
+        with self._store.transaction("DEFERRED") as db:
+            return tuple(chain.links(db))
 
     def anchor(self) -> Anchor:
         """Where the chain is now, to be kept where whoever writes the ledger cannot reach it."""

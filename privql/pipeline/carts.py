@@ -77,10 +77,10 @@ def committed(checks: Sequence[StatementCheck]) -> tuple[Together, ...]:
 
 
 def requested(plan: Together, analyst: str, version: int) -> PlanRequest | None:
-    """The plan as the ledger knows it; None where nothing is to be paid, or a parameter has no value yet."""
-    requests = [check.request for check in plan.checks]
-    asked = [request for request in requests if request is not None]
-    if not plan.paying or len(asked) < len(requests):
+    """The plan as the ledger knows it; None where all is answered, or a parameter has no value yet."""
+    asked = [check.request for check in plan.checks if check.request is not None]
+    answered = frozenset(at for at, check in enumerate(plan.checks) if check.replay)
+    if len(answered) == len(plan.checks) or len(asked) < len(plan.checks):
         return None
     return PlanRequest(
         analyst,
@@ -90,7 +90,7 @@ def requested(plan: Together, analyst: str, version: int) -> PlanRequest | None:
         tuple(dict.fromkeys(table for one in asked for table in one.tables)),
         plan.budget,
         plan.delta,
-        frozenset(at for at, check in enumerate(plan.checks) if check.spared is not None),
+        answered,
     )
 
 

@@ -61,6 +61,7 @@ class Places:
         self._opened: dict[str, str | None] = {}  # what the engine found when it was opened
         self._engine: Engine | None = None
         self._post: PostProcessor | None = None
+        self._trouble = ""
 
     def engine(self, tables: Sequence[str]) -> Engine:
         """The private tables. What a proof takes from the owner's word is held against the data first."""
@@ -89,7 +90,7 @@ class Places:
                 t.name: self._bound[t.name] for t in self._catalog.tables if not t.private and t.name in self._bound
             }
             types = {t.name: tuple((c.name, c.type) for c in t.columns) for t in self._catalog.tables if not t.private}
-            self._post = PostProcessor(public, types)
+            self._post = PostProcessor(public, types, self._note)
         return self._post
 
     def dummy(self, table: str) -> Table:
@@ -98,6 +99,11 @@ class Places:
         assert found is not None
         rows = dummy_rows(found, self._catalog, public_values=self._values_of)
         return Table(tuple((column.name, column.type) for column in found.columns), rows)
+
+    def trouble(self) -> str:
+        """What an engine said of its last failure. It may quote rows: for the owner alone, and once."""
+        said, self._trouble = self._trouble, ""
+        return said
 
     # ---- what the checker asks
 
@@ -151,6 +157,9 @@ class Places:
 
     # ---- inside
 
+    def _note(self, cause: BaseException) -> None:
+        self._trouble = f"{type(cause).__name__}: {cause}"
+
     def _values_of(self, column: Column) -> Sequence[Value] | None:
         source = column.values_from
         if source is None:
@@ -166,13 +175,14 @@ class Places:
             for table in self._catalog.tables
             if table.private
         }
-        return DuckDBEngine(frames)
+        return DuckDBEngine(frames, owner_log=self._note)
 
     def _private(self) -> Engine:
         from privql.engines.duckdb import DuckDBEngine
 
         return DuckDBEngine(
-            {t.name: self._bound[t.name] for t in self._catalog.tables if t.private and t.name in self._bound}
+            {t.name: self._bound[t.name] for t in self._catalog.tables if t.private and t.name in self._bound},
+            owner_log=self._note,
         )
 
     def _hold(self, name: str, engine: Engine) -> None:

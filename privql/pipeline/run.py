@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
-from privql.engines.interface import EngineError, scans
+from privql.engines.interface import Engine, EngineError, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
@@ -20,7 +20,7 @@ from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import INT, ValueType
-from privql.ledger import Ledger, LedgerError, Replay, StoredRelease
+from privql.ledger import Ledger, LedgerError, Permit, Replay, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
@@ -94,9 +94,25 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     granted = desk.ledger.reserve(request, *(check.place or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
+    try:
+        return _measured(check, granted, desk, engine, tables)
+    except EngineError as problem:
+        if problem.kind != "failed":
+            raise
+        words = desk.places.trouble() or "the files changed while the query ran"
+    except MemoryError as problem:
+        words = f"MemoryError: {problem}"
+    # outside the handlers: what the analyst gets leads to no trace of the cause
+    incident = desk.ledger.incident(granted.release_id, desk.analyst, words)
+    raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
+
+
+def _measured(check: StatementCheck, granted: Permit, desk: Desk, engine: Engine, tables: Sequence[str]) -> Release:
+    """The answer that a permit allows, stored."""
+    assert check.query is not None and check.plan is not None
     program = Program(
         check.query,
-        plans,
+        check.plan.blocks,
         lambda step, measured, publics: release(
             granted, step, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics
         ),

@@ -77,6 +77,10 @@ class Till:
         """What of it, and of the cart that it goes into, the budget cannot carry."""
         return self._priced(ended((*self._cart, one)))[1]
 
+    @property
+    def in_cart(self) -> int:
+        return len(self._cart)
+
     def cart(self) -> tuple[tuple[StatementCheck, ...], tuple[BudgetCost, ...]]:
         """What is in the cart, and what it would be charged."""
         statements = self._paid_for(ended(self._cart))
@@ -88,13 +92,21 @@ class Till:
         """One statement: its answer; or, where none comes yet, what is in the cart."""
         from privql.pipeline.describe import committed_answers, in_cart
 
+        wrong = [d for d in one.diagnostics if d.severity == "error"]
         puts = one.env.cart is not None and one.query is not None and not isinstance(one.statement, ast.Explain)
-        if puts and (over := self.over(one)):
-            raise PrivQLError(over)
+        if wrong or not one.ok or (puts and (wrong := [*self.over(one)])):
+            raise PrivQLError(self._told_of_cart(wrong))
         answers = tuple(self._carried_out(one))
         if isinstance(one.statement, ast.Commit):
             return committed_answers(answers)
         return answers[0] if answers else in_cart(one, *self.cart())
+
+    def _told_of_cart(self, wrong: Sequence[Diagnostic]) -> list[Diagnostic]:
+        if self._within is None:
+            return list(wrong)
+        many = len(self._cart)
+        left = f"the cart is as it was, with {many} {'query' if many == 1 else 'queries'}"
+        return [replace(d, help=f"{d.help}; {left}" if d.help else left) for d in wrong]
 
     def run_each(self, checks: Sequence[StatementCheck], partial: bool) -> Iterator[Release]:
         """The statements of a checked text, one after the other; `partial`: each charged by itself, at its turn."""

@@ -35,11 +35,18 @@ class PostProcessor:
     """One engine for all queries of a session, connected when it is first needed.
 
     `public` says where the rows of each public table are, `tables` which columns it has and of which types.
+    `owner_log` is handed what a failure truly was.
     """
 
-    def __init__(self, public: Mapping[str, Source], tables: Mapping[str, Columns]) -> None:
+    def __init__(
+        self,
+        public: Mapping[str, Source],
+        tables: Mapping[str, Columns],
+        owner_log: Callable[[BaseException], None] = lambda _: None,
+    ) -> None:
         self._public = public
         self._tables = tables
+        self._owner_log = owner_log
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened: dict[str, Leaf] = {}
 
@@ -165,9 +172,11 @@ class PostProcessor:
             raise
         except duckdb.Error as problem:
             self.close()
+            self._owner_log(problem)
             raise EngineError("endless" if ENDLESS in str(problem) else "failed") from None
-        except Exception:  # the engine's own, or of a file that is not what its name says
+        except Exception as problem:  # the engine's own, or of a file that is not what its name says
             self.close()
+            self._owner_log(problem)
             raise EngineError("failed") from None
         except BaseException:
             self.close()

@@ -23,6 +23,7 @@ A statement ends with `;` and may take several lines.
   SELECT ... SPEND EPSILON 0.1;     ask; the cost is shown before the answer
   EXPLAIN SELECT ...;               how it would be measured, and what it would cost; free
   SHOW TABLES; SHOW BUDGET; SHOW RELEASES; DESCRIBE patients;
+  BEGIN; SELECT ...; COMMIT;        charge several as one plan; EXPLAIN; in between shows it, ROLLBACK; forgets it
   SET epsilon = 0.1;                what a query without SPEND or WITHIN may spend
   \\?  this help      \\q  leave (Ctrl-D)      Ctrl-C  forget the line, stop a running query"""
 
@@ -68,6 +69,11 @@ class _Conversation:
         self.rejected = False
 
     def run(self, reader: Reader) -> None:
+        self._converse(reader)
+        if self.session.in_cart:
+            self.complain("BEGIN without COMMIT: what was in the cart is forgotten, and nothing of it was charged")
+
+    def _converse(self, reader: Reader) -> None:
         for statement in _statements(reader):
             if statement in ("\\q", "\\quit"):
                 return
@@ -101,10 +107,13 @@ class _Conversation:
         table = self.printer.format == "table"
         if table:
             checked = self.session.check(statement, params=self.params)
-            if checked.cost.epsilon:
+            if checked.cost.epsilon and checked.env.cart is None:
                 print(f"cost {checked.cost}")
         release = self.session.run(statement, params=self.params)
-        self.printer.release(release)
+        for answer in release.answers:
+            self.printer.release(answer)
+        if table or not release.answers:
+            self.printer.release(release)
         if table and release.cost.epsilon:
             print(self.session.budget().line())
         sys.stdout.flush()
