@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal, assert_never
 
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.gaussian import affordable, greatest_mu, root_above
@@ -26,6 +27,9 @@ from privql.kernel.losses import ORDERS, UNIT, Loss, mu_squared_of_pure, renyi_o
 from privql.kernel.search import least
 
 _BITS = 112
+
+Way = Literal["plain", "renyi", "gaussian"]
+WAYS: tuple[Way, ...] = ("plain", "renyi", "gaussian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,21 @@ class Filter:
 
     def admits(self, loss: Loss) -> bool:
         """Whether a history that lost this much is within the budget."""
+        return any(self.says(way, loss) for way in WAYS)
+
+    def says(self, way: Way, loss: Loss) -> bool:
+        """Whether one way of adding up, by itself, says so."""
         if loss.keys > self.shares.keys * self.delta:
             return False
-        return (
-            (loss.epsilon <= self.epsilon and self._plain(loss))
-            or self._renyi(loss.renyi[self.order])
-            or self._gaussian(loss.gauss, loss.gauss_delta)
-        )
+        match way:
+            case "plain":
+                return loss.epsilon <= self.epsilon and self._plain(loss)
+            case "renyi":
+                return self._renyi(loss.renyi[self.order])
+            case "gaussian":
+                return self._gaussian(loss.gauss, loss.gauss_delta)
+            case _:
+                assert_never(way)
 
     def left(self, loss: Loss) -> Fraction:
         """The greatest ε that one more mechanism may have of which nothing else is known: what plain addition leaves,

@@ -36,11 +36,8 @@ from privql.ledger.records import (
     Request,
     StoredRelease,
 )
-<<<<<<< ours
-from privql.ledger.store import on_server
-=======
 from privql.ledger.spendings import Spending, SpendingLine
->>>>>>> theirs
+from privql.ledger.store import on_server
 
 __all__ = [
     "NO_NOTE",
@@ -74,9 +71,6 @@ __all__ = [
     "WaitsForOwner",
     "bill",
     "fullest_first",
-<<<<<<< ours
     "on_server",
-=======
     "read_anchors",
->>>>>>> theirs
 ]

@@ -1,9 +1,9 @@
 """Each thing that the ledger keeps for good has an entry that carries the hash of the entry before it.
 
-An entry covers the row that it tells of: its clear columns as they are, and what may have to be erased - texts, answers,
-noisy numbers - by SHA-256(salt ‖ name ‖ text). Erasing the text and the salt leaves a chain that verifies and tells
-nothing. Who changes a row, drops one or turns two round breaks the chain; who can write the file can forge all of it,
-which only an anchor that is kept elsewhere shows.
+An entry covers the row that it tells of: its clear columns as they are, and by SHA-256(salt ‖ name ‖ text) what may
+have to be erased: texts, answers, noisy numbers. Without text and salt the chain verifies still, and tells nothing.
+Who changes a row, drops one or turns two round breaks the chain; who can write the file can forge all of it, which
+only an anchor shows that is kept elsewhere.
 """
 
 from __future__ import annotations
@@ -80,6 +80,12 @@ KINDS = {
         ("analyst", "policy_version", "slots", "after_charge", "reserved_at"),
         hidden=("identity",),
         parts=(("plan_line", "plan", ("unit", "budget", "loss", "window_number")),),
+    ),
+    "standing": Kind(
+        "standing",
+        "the standing release `{name}` of `{analyst}`",
+        ("analyst", "name"),
+        ("spelling", "plan", "hours", "runs", "epsilon"),
     ),
     "charge": Kind(
         "charge",
@@ -182,6 +188,28 @@ def forget(db: sqlite3.Connection, charges: set[int], plans: set[int]) -> None:
         number, of = told.get("charge", told.get("id")), plans if name == "plan" else charges
         if number in of:
             db.execute("UPDATE entry SET salt = NULL WHERE position = ?", (position,))
+
+
+@frozen
+class Link:
+    """An entry, as it is told to others: without its salt."""
+
+    position: int
+    kind: str
+    fields: Fields
+    head: str
+    texts: dict[str, str | bytes]  # what of it can be erased, and is not
+
+
+def links(db: sqlite3.Connection) -> Iterator[Link]:
+    query = "SELECT position, kind, fields, head FROM entry ORDER BY position"
+    for position, name, text, head in db.execute(query).fetchall():
+        fields = json.loads(text)
+        kept: dict[str, str | bytes] = {}
+        if KINDS[name].hidden:
+            for row in rows(db, name, tuple(fields[column] for column in KINDS[name].key)):
+                kept = {column: value for column, value in row.hidden.items() if value}
+        yield Link(position, name, fields, head.hex(), kept)
 
 
 # ---------------------------------------------------------------- anchors

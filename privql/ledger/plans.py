@@ -25,7 +25,7 @@ from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
 from privql.ledger import chain, notes
 from privql.ledger.accounts import Asking, first_able, lines, pay, payers
-from privql.ledger.errors import LedgerError, Reason
+from privql.ledger.errors import LedgerError, NoMoreRuns, Reason
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import BudgetState, PlanRequest, Prepaid
 from privql.ledger.store import now
@@ -97,6 +97,8 @@ def slot_lines(
         raise LedgerError("the query costs more than its plan has paid for it")
     taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
     if taken is not None:
+        if db.execute("SELECT 1 FROM standing WHERE plan = ?", (plan.plan,)).fetchone() is not None:
+            raise NoMoreRuns("this run was taken, and its answer is not to be had any more")
         return None
     paid = db.execute("SELECT unit, budget, window_number FROM plan_line WHERE plan = ?", (plan.plan,))
     return {unit: (budget, window) for unit, budget, window in paid.fetchall()}
@@ -118,6 +120,7 @@ class PlanEntry:
     after_charge: int  # it was charged between this one and the next
     slots: tuple[dict[str, Events], ...]
     lines: dict[str, tuple[str, int, Loss]]  # by unit: the budget that paid, in which window, and what
+    reserved_at: str
 
     def of(self, unit: str) -> list[Events]:
         return [slot[unit] for slot in self.slots if unit in slot]
@@ -125,12 +128,12 @@ class PlanEntry:
 
 def all_plans(db: sqlite3.Connection) -> list[PlanEntry]:
     out = []
-    rows = db.execute("SELECT id, analyst, policy_version, after_charge, slots FROM plan ORDER BY id").fetchall()
-    for number, analyst, version, after, text in rows:
+    query = "SELECT id, analyst, policy_version, after_charge, slots, reserved_at FROM plan ORDER BY id"
+    for number, analyst, version, after, text, at in db.execute(query).fetchall():
         paid = db.execute("SELECT unit, budget, window_number, loss FROM plan_line WHERE plan = ?", (number,))
         lines = {unit: (budget, window, loss_read(loss)) for unit, budget, window, loss in paid.fetchall()}
         slots = tuple({unit: read(events) for unit, events in slot.items()} for slot in json.loads(text))
-        out.append(PlanEntry(number, analyst, version, after, slots, lines))
+        out.append(PlanEntry(number, analyst, version, after, slots, lines, at))
     return out
 
 

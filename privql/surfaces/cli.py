@@ -18,6 +18,7 @@ from privql.diagnostics import PrivQLError
 from privql.surfaces import inputs
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
+from privql.surfaces.keeping import ledger_commands
 from privql.surfaces.owner import owner_commands
 from privql.surfaces.words import (
     ACCEPTED,
@@ -196,6 +197,8 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
+    ledger = commands.add_parser("ledger", help="the owner's: audit a ledger, read it, try other budgets, forget")
+    ledger_commands(ledger, command)
     for name, does, says in (
         ("check", _check, "prove and price a file of queries; reads no private row and spends nothing"),
         ("explain", _explain, "say how a query is measured, what it costs and why"),

@@ -1,4 +1,4 @@
-"""Whatever is changed, dropped, added or turned round behind the ledger's back is found; an anchor finds what is not."""
+"""What is changed, dropped, added or turned round behind the back of a ledger is found; an anchor finds the rest."""
 
 from __future__ import annotations
 

@@ -1,0 +1,175 @@
+"""A ledger as its owner and an auditor read it: what was charged, to whom, for what; and its chain, entry by entry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from privql.diagnostics import NOWHERE, refuse
+from privql.frozen import frozen
+from privql.kernel.cost import Cost
+from privql.kernel.events import written
+from privql.ledger import Anchor, ChargeLine, Entry, LedgerError, PlanEntry, read_anchors
+from privql.pipeline.versions import opened
+
+
+@frozen
+class Shown:
+    """Charges and plans, in the order in which they were charged. `full`: all that is known of each."""
+
+    entries: tuple[Entry | PlanEntry, ...]
+    full: bool = False
+
+    def __str__(self) -> str:
+        told = (_plan(one) if isinstance(one, PlanEntry) else _charge(one, self.full) for one in self.entries)
+        return "\n".join(told) or "nothing was charged"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"entries": [_plan_json(x) if isinstance(x, PlanEntry) else _charge_json(x) for x in self.entries]}
+
+
+def show(ledger: str | Path, what: str | None = None, last: int | None = None) -> Shown:
+    """One release (`r7`) or plan (`plan 2`), or all there are; of these the last so many."""
+    with _in_words(), opened(ledger) as found:
+        entries = _in_order(found.history(), found.plans())
+    if what is None:
+        return Shown(tuple(entries if last is None else entries[max(0, len(entries) - last) :]))
+    wanted = [one for one in entries if _name(one) == what]
+    if not wanted:
+        raise refuse("PQL0511", f"the ledger has no `{what}`", NOWHERE, help="write it as `r7` or `plan 2`")
+    return Shown(tuple(wanted), full=True)
+
+
+def export(ledger: str | Path, answers: bool = False) -> Iterator[dict[str, Any]]:
+    """Every entry of the chain, in order, with the texts that it commits to; answers only if they are asked for."""
+    with _in_words(), opened(ledger) as found:
+        links = found.chain()
+    for link in links:
+        texts: dict[str, Any] = {name: text for name, text in link.texts.items() if isinstance(text, str)}
+        if answers and isinstance(answer := link.texts.get("answer"), bytes):
+            from privql.finish.result import Release
+
+            texts["answer"] = Release.from_bytes(answer).to_json()
+        yield {
+            "position": link.position,
+            "kind": link.kind,
+            "fields": link.fields,
+            "head": link.head,
+            "texts": texts,
+        }
+
+
+def forget(ledger: str | Path, what: str | None, analyst: str | None, before: str | None, by: str) -> tuple[str, ...]:
+    """The owner's: what was forgotten now."""
+    with _in_words(), opened(ledger) as found:
+        return found.forget(what, analyst=analyst, before=before, by=by)
+
+
+def allow(ledger: str | Path, release: str) -> None:
+    """The owner's: a charge that was started too often without an answer may be taken up again."""
+    with _in_words(), opened(ledger) as found:
+        found.allow_resume(release)
+
+
+def audit(ledger: str | Path, anchors: str | None = None) -> tuple[str, ...]:
+    """What is wrong with a ledger, a sentence each. `anchors`: the text of those that were kept elsewhere."""
+    with _in_words(), opened(ledger) as found:
+        return found.verify(read_anchors(anchors) if anchors is not None else ())
+
+
+def anchor(ledger: str | Path) -> Anchor:
+    with _in_words(), opened(ledger) as found:
+        return found.anchor()
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except LedgerError as problem:
+        raise refuse("PQL0510", str(problem), NOWHERE) from None
+
+
+def _in_order(charges: Sequence[Entry], plans: Sequence[PlanEntry]) -> list[Entry | PlanEntry]:
+    out: list[Entry | PlanEntry] = []
+    waiting = list(plans)
+    for at, one in enumerate(charges, 1):
+        while waiting and waiting[0].after_charge < at:
+            out.append(waiting.pop(0))
+        out.append(one)
+    return [*out, *waiting]
+
+
+def _name(one: Entry | PlanEntry) -> str:
+    return f"plan {one.number}" if isinstance(one, PlanEntry) else one.release_id
+
+
+def _charge(one: Entry, full: bool) -> str:
+    state = {"reserved": "no answer yet", "released": "answered", "forgotten": "forgotten"}[one.state]
+    paid = "; ".join(_paid(line) for line in one.charges) or "nothing"
+    by = f", in plan {one.plan}" if one.plan is not None else ""
+    named = f", named {', '.join(one.names)}" if one.names else ""
+    out = [f"{one.release_id}, {one.reserved_at}, {one.analyst}: {paid}{by}; {state}{named}"]
+    out += [one.query] if one.query else []
+    if full:
+        mechanisms = [f"of {line.unit}: {written(line.events)}" for line in one.charges]
+        data = f"data {one.data_version}" if one.data_version else ""
+        out += [f"policy version {one.policy_version}", *filter(None, [data]), *mechanisms]
+        out += [f"parameters {one.parameters}"] if one.parameters else []
+        out += [f"taken up again {one.resumes} times"] if one.resumes else []
+        out += [f"answered {one.released_at}"] if one.released_at else []
+    return "\n  ".join("\n".join(out).splitlines())
+
+
+def _paid(line: ChargeLine) -> str:
+    return f"{line.cost} of {line.budget} ({line.unit})"
+
+
+def _plan(one: PlanEntry) -> str:
+    paid = "; ".join(f"{loss.cost} of {budget} ({unit})" for unit, (budget, _, loss) in one.lines.items())
+    return f"plan {one.number}, {one.reserved_at}, {one.analyst}: {paid}; {len(one.slots)} queries"
+
+
+def _charge_json(one: Entry) -> dict[str, Any]:
+    return {
+        "id": one.release_id,
+        "kind": "charge",
+        "analyst": one.analyst,
+        "state": one.state,
+        "query": one.query,
+        "parameters": json.loads(one.parameters) if one.parameters else None,
+        "names": list(one.names),
+        "policy_version": one.policy_version,
+        "data_versions": json.loads(one.data_version) if one.data_version else {},
+        "charges": [
+            {"unit": line.unit, "budget": line.budget, "window": line.window, **_cost(line.cost)}
+            | {"mechanisms": json.loads(written(line.events))}
+            for line in one.charges
+        ],
+        "plan": one.plan,
+        "resumes": one.resumes,
+        "reserved_at": one.reserved_at,
+        "released_at": one.released_at,
+    }
+
+
+def _plan_json(one: PlanEntry) -> dict[str, Any]:
+    return {
+        "id": f"plan {one.number}",
+        "kind": "plan",
+        "analyst": one.analyst,
+        "policy_version": one.policy_version,
+        "queries": len(one.slots),
+        "charges": [
+            {"unit": unit, "budget": budget, "window": window, **_cost(loss.cost)}
+            for unit, (budget, window, loss) in one.lines.items()
+        ],
+        "reserved_at": one.reserved_at,
+    }
+
+
+def _cost(cost: Cost) -> dict[str, str]:
+    return {"epsilon": str(cost.epsilon), "delta": str(cost.delta)}

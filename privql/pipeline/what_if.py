@@ -1,0 +1,198 @@
+"""What would have been refused, had the budgets been others: the history of a ledger, charged anew and nowhere written.
+
+Charges pay from the budgets that they paid from, in the windows in which they did; a plan costs what it was charged.
+What is refused is not charged, so that what comes after may find more; each way of adding up has its own history.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from privql.diagnostics import NOWHERE, Source, refuse
+from privql.frozen import frozen
+from privql.kernel.cost import amount_text
+from privql.kernel.filters import WAYS, Filter, Shares, Way, order_for
+from privql.kernel.losses import NO_LOSS, Loss
+from privql.ledger import Spending
+from privql.names import fold
+from privql.pipeline.policies import catalog_from_ledger, read_policy
+from privql.pipeline.price import left_text
+from privql.pipeline.versions import opened
+from privql.policy.build import build_catalog
+from privql.policy.catalog import Budget, Catalog, Grant
+from privql.policy.findings import accepted
+from privql.policy.shares import NAMES
+from privql.syntax import quote
+
+How = Way | Literal["any"]
+HOWS: tuple[How, ...] = (*WAYS, "any")
+_TOLD = {"plain": "plainly", "renyi": "by Rényi divergence", "gaussian": "as Gaussians", "any": "by any of them"}
+_LISTED = 12  # refusals that a line names
+
+
+@frozen
+class Refused:
+    what: str
+    why: str
+
+
+@frozen
+class BudgetOutcome:
+    budget: Budget
+    charged: int  # queries and plans that paid from it
+    refused: Mapping[How, tuple[Refused, ...]]
+    left: Fraction  # pure ε, after all that any of the ways admits, in the last window
+
+    def __str__(self) -> str:
+        delta = f", δ = {amount_text(self.budget.delta)}" if self.budget.delta else ""
+        out = [f"budget {self.budget.name} ({self.budget.unit}), ε = {amount_text(self.budget.epsilon)}{delta}: "]
+        out[0] += f"{self.charged} charged"
+        out += [f"  added up {_TOLD[how]}: {_listed(self.refused[how])}" for how in HOWS]
+        return "\n".join([*out, f"  left: ε = {left_text(self.left)}"])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "budget": self.budget.name,
+            "unit": self.budget.unit,
+            "epsilon": str(self.budget.epsilon),
+            "delta": str(self.budget.delta),
+            "charged": self.charged,
+            "refused": {how: [{"what": one.what, "why": one.why} for one in self.refused[how]] for how in HOWS},
+            "left": str(self.left),
+        }
+
+
+@frozen
+class WhatIf:
+    budgets: tuple[BudgetOutcome, ...]
+    unpaid: tuple[str, ...]  # what paid from a budget that would not be there
+
+    def __str__(self) -> str:
+        gone = [f"without a budget: {', '.join(self.unpaid)}"] if self.unpaid else []
+        return "\n".join([*map(str, self.budgets), *gone]) or "nothing was charged"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"budgets": [each.to_json() for each in self.budgets], "unpaid": list(self.unpaid)}
+
+
+def _listed(refused: Sequence[Refused]) -> str:
+    if not refused:
+        return "nothing is refused"
+    named = [one.what if one.why == "budget" else f"{one.what} ({one.why})" for one in refused[:_LISTED]]
+    return f"{len(refused)} refused: {', '.join(named)}{', …' if len(refused) > _LISTED else ''}"
+
+
+def what_if(
+    ledger: str | Path,
+    policy: str | Path | None = None,
+    budget: str | None = None,
+    epsilon: str | None = None,
+    delta: str | None = None,
+    shares: str | None = None,
+) -> WhatIf:
+    """Under another policy; or with one budget of the policy in force that has another ε, δ or shares."""
+    with opened(ledger) as found:
+        history = found.spendings()
+        catalog = catalog_from_ledger(found)[0]
+    if policy is not None:
+        catalog = accepted(*build_catalog(read_policy(policy)[0]))
+    elif budget is not None:
+        catalog = replace(catalog, budgets=(_other(catalog, budget, epsilon, delta, shares),))
+        history = tuple(_only(each, budget) for each in history)
+    return replayed(history, catalog.budgets, catalog.grants)
+
+
+def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, shares: str | None) -> Budget:
+    """The budget as it would be declared: read as a policy is."""
+    one = next((each for each in catalog.budgets if fold(each.name) == fold(name)), None)
+    if one is None:
+        raise refuse("PQL0511", f"the policy has no budget `{name}`", NOWHERE, help="name one that it has")
+    there = epsilon or amount_text(one.epsilon), delta or (amount_text(one.delta) if one.delta else "")
+    split = ", ".join(f"{part} {amount_text(share)}" for part, share in zip(NAMES, one.shares, strict=True))
+    text = f"CREATE UNIT {quote(one.unit)};\nCREATE BUDGET {quote(one.name)} FOR UNIT {quote(one.unit)} EPSILON "
+    text += there[0] + (f" DELTA {there[1]} SHARES ({shares or split})" if there[1] else "") + ";"
+    made = accepted(*build_catalog(Source(text, "<what if>"))).budgets[0]
+    return replace(made, max_epsilon=one.max_epsilon, every=one.every)
+
+
+def _only(spending: Spending, budget: str) -> Spending:
+    return replace(spending, lines=tuple(line for line in spending.lines if fold(line.budget) == fold(budget)))
+
+
+def replayed(history: Sequence[Spending], budgets: Sequence[Budget], grants: Sequence[Grant]) -> WhatIf:
+    rows = {fold(each.name): each for each in budgets}
+    unpaid = tuple(each.what for each in history if any(fold(line.budget) not in rows for line in each.lines))
+    history = [each for each in history if each.lines and each.what not in unpaid]
+    replays = {how: _Replay(rows, grants, how) for how in HOWS}
+    for each in history:
+        for replay in replays.values():
+            replay.charge(each)
+    return WhatIf(
+        tuple(
+            BudgetOutcome(
+                row,
+                sum(any(fold(line.budget) == name for line in each.lines) for each in history),
+                {how: tuple(replays[how].refused[name]) for how in HOWS},
+                replays["any"].left(row),
+            )
+            for name, row in rows.items()
+        ),
+        unpaid,
+    )
+
+
+class _Replay:
+    """The history as one way of adding up would have had it."""
+
+    def __init__(self, rows: Mapping[str, Budget], grants: Sequence[Grant], how: How) -> None:
+        self._rows, self._how = rows, how
+        self._grants = {(fold(each.budget), fold(each.analyst)): each for each in grants}
+        self._lost: dict[tuple[str, int, str], Loss] = defaultdict(lambda: NO_LOSS)  # analyst '': of all
+        self._window: dict[str, int] = defaultdict(int)
+        self.refused: dict[str, list[Refused]] = defaultdict(list)
+
+    def charge(self, one: Spending) -> None:
+        """All of its lines, or none."""
+        for line in one.lines:
+            name = fold(line.budget)
+            self._window[name] = max(self._window[name], line.window)
+            why = self._why_not(name, line.window, one.analyst, line.loss, line.queries)
+            if why is not None:
+                self.refused[name].append(Refused(one.what, why))
+                return
+        for line in one.lines:
+            for analyst in ("", fold(one.analyst)):
+                self._lost[fold(line.budget), line.window, analyst] += line.loss
+
+    def _why_not(self, name: str, window: int, analyst: str, loss: Loss, queries: Sequence[Fraction]) -> str | None:
+        row, grant = self._rows[name], self._grants.get((name, fold(analyst)))
+        if self._grants and grant is None:
+            return "no grant"
+        if row.max_epsilon is not None and any(epsilon > row.max_epsilon for epsilon in queries):
+            return "max per query"
+        if not loss:
+            return None
+        promise = self._promise(row)
+        if not self._says(promise, self._lost[name, window, ""] + loss):
+            return "budget"
+        epsilon = row.epsilon if grant is None or grant.epsilon is None else grant.epsilon
+        delta = row.delta if grant is None or grant.delta is None else grant.delta
+        own = replace(promise, epsilon=epsilon, delta=delta)
+        return None if self._says(own, self._lost[name, window, fold(analyst)] + loss) else "grant"
+
+    def _promise(self, row: Budget) -> Filter:
+        shares = Shares(*row.shares)
+        order = order_for(row.epsilon, row.delta, shares) if row.delta else 0
+        return Filter(row.epsilon, row.delta, shares, order)
+
+    def _says(self, promise: Filter, loss: Loss) -> bool:
+        return promise.admits(loss) if self._how == "any" else promise.says(self._how, loss)
+
+    def left(self, row: Budget) -> Fraction:
+        name = fold(row.name)
+        return self._promise(row).left(self._lost[name, self._window[name], ""])
