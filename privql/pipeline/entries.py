@@ -12,7 +12,7 @@ from privql.diagnostics import NOWHERE, refuse
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import written
-from privql.ledger import Anchor, ChargeLine, Entry, LedgerError, PlanEntry, read_anchors
+from privql.ledger import Anchor, ChargeLine, Entry, Incident, LedgerError, PlanEntry, read_anchors
 from privql.pipeline.versions import opened
 
 
@@ -66,6 +66,12 @@ def forget(ledger: str | Path, what: str | None, analyst: str | None, before: st
     """The owner's: what was forgotten now."""
     with _in_words(), opened(ledger) as found:
         return found.forget(what, analyst=analyst, before=before, by=by)
+
+
+def incidents(ledger: str | Path) -> tuple[Incident, ...]:
+    """The owner's: what failed after it was charged, in the engine's own words."""
+    with _in_words(), opened(ledger) as found:
+        return found.incidents()
 
 
 def allow(ledger: str | Path, release: str) -> None:

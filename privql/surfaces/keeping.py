@@ -78,6 +78,15 @@ def _forget(options: argparse.Namespace) -> int:
     return ACCEPTED
 
 
+def _incidents(options: argparse.Namespace) -> int:
+    from privql.pipeline.entries import incidents
+
+    found = incidents(inputs.existing_ledger(options.ledger))
+    told = "\n".join(f"{one.number}  {one.at}  {one.release_id} of {one.analyst}: {one.words}" for one in found)
+    Printer(options.format, sys.stdout).told(told or "nothing failed", {"incidents": [one.to_json() for one in found]})
+    return ACCEPTED
+
+
 def _allow(options: argparse.Namespace) -> int:
     from privql.pipeline.entries import allow
 
@@ -88,7 +97,7 @@ def _allow(options: argparse.Namespace) -> int:
 
 def ledger_commands(ledger: argparse.ArgumentParser, command: Command) -> None:
     """`command` adds one to the words of the command line."""
-    owner = ledger.add_subparsers(metavar="verify|anchor|show|export|what-if|allow|forget", required=True)
+    owner = ledger.add_subparsers(metavar="verify|anchor|show|export|what-if|incidents|allow|forget", required=True)
 
     made = command(owner, "verify", _verify, "check the chain, every charge and every sum; exit 1 if one is wrong")
     made.add_argument("--anchor", metavar="FILE", help="what `anchor` wrote before: finds an older or rewritten file")
@@ -112,6 +121,9 @@ def ledger_commands(ledger: argparse.ArgumentParser, command: Command) -> None:
     made.add_argument("--epsilon", metavar="AMOUNT", help="another ε")
     made.add_argument("--delta", metavar="AMOUNT", help="another δ")
     made.add_argument("--shares", metavar="SHARES", help="δ split otherwise: 'KEYS 1/4, PLAIN 3/4'")
+    _common(made)
+
+    made = command(owner, "incidents", _incidents, "what failed after it was charged, in the engine's own words")
     _common(made)
 
     made = command(owner, "allow", _allow, "let a charge without an answer be taken up again, once you looked at it")
