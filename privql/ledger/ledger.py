@@ -32,7 +32,6 @@ from privql.ledger.records import (
     Prepaid,
     Replay,
     Request,
-    Standing,
     StoredRelease,
 )
 from privql.ledger.spendings import Spending
@@ -166,24 +165,6 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             policy = self._current(db)
             return plans.find(db, policy, self._still_meant(db, policy, request))
-
-    def stand(self, name: str, request: PlanRequest, hours: int, epsilon: Fraction) -> Standing:
-        """Charge all runs of a query that is asked again and again, each so many hours after the one before it began
-        and for this ε; or find that they were charged."""
-        with self._store.transaction() as db:
-            policy = self._current(db)
-            return standing.stand(db, policy, name, self._still_meant(db, policy, request), hours, epsilon)
-
-    def turn(self, name: str, request: PlanRequest) -> Standing | None:
-        """How far a standing release is, if it was charged; NoMoreRuns where it has ended."""
-        with self._store.transaction("DEFERRED") as db:
-            policy = self._current(db)
-            return standing.turn(db, policy, name, self._still_meant(db, policy, request))
-
-    def standing(self, analyst: str) -> tuple[Standing, ...]:
-        """The analyst's standing releases, oldest first."""
-        with self._store.transaction("DEFERRED") as db:
-            return standing.listed(db, analyst)
 
     def reserve(self, request: Request, prepaid: Prepaid | None = None, slot: int = 0) -> Permit | Replay:
         """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay.
