@@ -58,19 +58,36 @@ _ELSEWHERE = frozenset(
 def check(path: str) -> None:
     """Refuse what cannot hold a ledger; a file that is not there yet is none of these."""
     try:
-        mode = os.stat(path).st_mode
+        found = os.stat(path)
     except OSError:
-        mode = stat.S_IFREG  # missing, or what is wrong with it is said when it is opened
-    if stat.S_ISDIR(mode):
-        raise LedgerError(f"`{path}` is a folder, not a ledger")
-    if not stat.S_ISREG(mode):
-        raise LedgerError(f"`{path}` is a pipe or a device, not a ledger")
+        pass  # missing, or what is wrong with it is said when it is opened
+    else:
+        if stat.S_ISDIR(found.st_mode):
+            raise LedgerError(f"`{path}` is a folder, not a ledger")
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerError(f"`{path}` is a pipe or a device, not a ledger")
+        _check_names(path, found)
     system = file_system(os.path.realpath(path))
     if system in _ELSEWHERE:
         raise LedgerError(
             f"`{path}` is on a network file system ({system}), whose locks cannot be trusted: two machines could spend "
             "the same budget; put the ledger on a disk of the machine on which PrivQL runs"
         )
+
+
+def _check_names(path: str, found: os.stat_result) -> None:
+    if found.st_nlink > 1:
+        raise LedgerError(
+            f"the ledger at `{path}` has a second name (a hard link), under which it would have a log of its own and "
+            "spend the same budget again; remove that name, or make it a symbolic link"
+        )
+
+
+def identity(path: str) -> tuple[int, int]:
+    """Which file it is."""
+    found = os.stat(path)
+    _check_names(path, found)
+    return found.st_dev, found.st_ino
 
 
 def file_system(path: str) -> str | None:
@@ -86,14 +103,3 @@ def file_system(path: str) -> str | None:
         if len(point) >= len(deepest) and os.path.commonpath((point, path)) == point:  # what is mounted over it counts
             deepest, found = point, system.split(" ")[0]
     return found
-
-
-def identity(path: str) -> tuple[int, int]:
-    """Which file it is."""
-    found = os.stat(path)
-    if found.st_nlink > 1:
-        raise LedgerError(
-            f"the ledger at `{path}` has a second name (a hard link), under which it would have a log of its own and "
-            "spend the same budget again; remove that name, or make it a symbolic link"
-        )
-    return found.st_dev, found.st_ino

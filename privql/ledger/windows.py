@@ -43,7 +43,8 @@ def opened(db: sqlite3.Connection, state: BudgetState, version: int) -> None:
     """The window in which a budget pays, written down before anything is charged to it."""
     window, name = state.window, fold(state.budget.name)
     assert window.began is not None
-    row = name, window.number, written(window.began), written(clock.tells()), version
+    at = max(clock.tells(), window.began)  # a clock may be put back at any moment
+    row = name, window.number, written(window.began), written(at), version
     if db.execute("INSERT OR IGNORE INTO budget_window VALUES (?, ?, ?, ?, ?)", row).rowcount:
         chain.append(db, "window", name, window.number)
 

@@ -1,8 +1,11 @@
-"""Processes that die while they use a ledger: run as a program, because it forks. It says what has died and how often.
+"""Processes that die, or lose their disk, while they use a ledger: a program, because it forks. It says how often.
 
 python deaths.py kill FOLDER KILLS   killed at random moments; every tenth finds a new ledger, or one of an older layout
 python deaths.py serve ADDRESS KILLS the same of a ledger on a server
 python deaths.py step FOLDER STRIDE  killed before and after each statement (each STRIDE-th), from an older layout on
+python deaths.py sync FOLDER STRIDE  the same, but what strikes is a disk that reports an error whenever it is to sync
+python deaths.py full FOLDER STRIDE  … a disk that takes no more
+                                     (on Linux: the kernel is told to refuse these calls)
 
 After every death the ledger is looked at: it is sound, what was given out is there and paid for, nothing is charged
 twice. Then whatever was begun is finished, for nothing.
@@ -10,6 +13,7 @@ twice. Then whatever was begun is finished, for nothing.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -26,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from privql.kernel import losses
-from privql.ledger import Ledger, OverBudget, Permit, PlanRequest, TooManyResumes
+from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, TooManyResumes
 from privql.ledger.schema import VERSION
 from tests.ledger.asking import ask, budget, ledger, met, plan
+from tests.ledger.refused_calls import SYNC, WRITE, refuse
 from tests.ledger.storm import SHARE, in_child
 from tests.ledger.test_layouts import older
 
@@ -182,11 +187,11 @@ def clear(home: Path) -> None:
         found.unlink()
 
 
-class Dying:
-    """A connection whose process dies before or after its n-th statement."""
+class Struck:
+    """A connection whose process is struck before or after its n-th statement."""
 
-    def __init__(self, real: sqlite3.Connection, steps: list[int], after: bool) -> None:
-        self._real, self._steps, self._after = real, steps, after
+    def __init__(self, real: sqlite3.Connection, steps: list[int], after: bool, strike: Callable[[], None]) -> None:
+        self._real, self._steps, self._after, self._strike = real, steps, after, strike
 
     def execute(self, *args: Any) -> Any:
         return self._step(lambda: self._real.execute(*args))
@@ -200,44 +205,67 @@ class Dying:
     def _step(self, statement: Callable[[], Any]) -> Any:
         self._steps[0] -= 1
         if self._steps[0] == 0 and not self._after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._strike()
         done = statement()
-        if self._steps[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._steps[0] == 0 and self._after:
+            self._strike()
         return done
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
 
-def step(folder: str, stride: str) -> None:
+def end() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def step(folder: str, stride: str, strike: Callable[[], None] = end) -> None:
     home, connect, seen = Path(folder), sqlite3.connect, Counter[str]()
     reading, writing = os.pipe()
 
     def child(number: int, after: bool) -> None:
         steps = [number]
-        sqlite3.connect = lambda *args, **more: Dying(connect(*args, **more), steps, after)  # type: ignore[assignment]
-        made = Ledger.open(home / "l")
-        answer(made, "s0", partial(told_by, writing), name="n0")
-        run_plan(made, 0, partial(told_by, writing))
+        sqlite3.connect = lambda *args, **more: Struck(connect(*args, **more), steps, after, strike)  # type: ignore
+        tell = partial(told_by, writing)
+        for _ in range(3):
+            try:
+                made = Ledger.open(home / "l")
+                answer(made, "s0", tell, name="n0")
+                run_plan(made, 0, tell)
+                break
+            except LedgerError as trouble:
+                if strike is end or not re.search(TROUBLE, str(trouble)):
+                    raise
+        os._exit(0 if steps[0] > 0 else 3)
 
-    number, status = 1, 1
-    while status:
+    number, more = 1, True
+    while more:
         for after in (False, True):
             older(home / "l", 1 if number % 2 else VERSION - 1)
             _, status = os.waitpid(in_child(partial(child, number, after)), 0)
-            assert not status or os.WIFSIGNALED(status)
+            more = status != 0
+            assert os.WIFSIGNALED(status) if more and strike is end else status in (0, 3 << 8), status
             os.write(writing, b"end\n")
             given = os.read(reading, 1 << 16).decode().split("\n")[:-2]
             told = Told(line.split() for line in given)  # type: ignore[misc]
             seen += look(home / "l", told, BEFORE)
             finish(home / "l", told, BEFORE)
-            seen["deaths"] += 1
+            seen["deaths"] += more
             seen["gave"] += bool(told)
             clear(home)
         number += int(stride)
     print(json.dumps(seen))
 
 
+TROUBLE = "the disk is full|the disk reports an error|cannot be opened|is damaged"
+
+
 if __name__ == "__main__":
-    {"kill": kill, "serve": serve, "step": step}[sys.argv[1]](*sys.argv[2:])
+    work: dict[str, Callable[[str, str], None]] = {
+        "kill": kill,
+        "serve": serve,
+        "step": step,
+        "sync": partial(step, strike=partial(refuse, SYNC, errno.EIO)),
+        "full": partial(step, strike=partial(refuse, WRITE, errno.ENOSPC)),
+    }
+    work[sys.argv[1]](*sys.argv[2:])

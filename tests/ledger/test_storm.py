@@ -3,7 +3,7 @@
     PRIVQL_SOAK=1 python -m pytest tests/ledger/test_storm.py
 
 64 processes with 10,000 attempts each, alone, with plans and limits, and with a δ; 10,000 deaths at random moments, and
-one before and one after each statement of a migration, a query and a plan.
+one before and one after each statement of a migration, a query and a plan; at each of them a disk that fails for good.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pytest
 
 from privql.kernel.losses import loss_of
 from privql.ledger import BudgetState, Ledger
+from tests.ledger.refused_calls import POSSIBLE
 from tests.ledger.storm import SHARE, SIZES
 
 SOAK = bool(os.environ.get("PRIVQL_SOAK"))
@@ -69,6 +70,12 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
 def test_killed_at_each_statement(tmp_path: Path) -> None:
     seen = json.loads(storm("deaths", "step", tmp_path, 1 if SOAK else 41))
     assert seen["gave"] > 4 and seen["released"] > seen["deaths"] > 4  # they fell before, between and behind
+
+
+@pytest.mark.parametrize("kind", ["sync", "full"] if POSSIBLE else [])
+def test_a_disk_that_fails_from_each_statement_on(tmp_path: Path, kind: str) -> None:
+    seen = json.loads(storm("deaths", kind, tmp_path, 1 if SOAK else 41))
+    assert seen["gave"] > 4 and seen["released"] > seen["deaths"] > 4
 
 
 def test_fork_in_the_middle_of_a_transaction(tmp_path: Path) -> None:
