@@ -39,6 +39,8 @@ _TROUBLE = {
     sqlite3.SQLITE_TOOBIG: "cannot hold a text or an answer of this size",
 }
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what comes of reading rubbish
+
 
 def on_server(path: str | os.PathLike[str]) -> bool:
     """Whether a ledger is in PostgreSQL, by its address (`postgres.py`)."""
@@ -109,8 +111,10 @@ class Store:
             self._clean(connection)
 
     def _clean(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA busy_timeout = {round(self._patience * 1000)}")  # till whoever reads is done
         connection.execute("VACUUM")
         (waiting, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        connection.execute("PRAGMA busy_timeout = 0")
         if waiting:
             raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
 
@@ -145,6 +149,8 @@ class Store:
             self._roll_back(broken)
             if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
                 raise LedgerError(self._sentence(problem)) from problem
+            if isinstance(problem, _UNREADABLE):
+                raise LedgerError(self._told("is damaged: it holds what cannot be read")) from problem
             raise
 
     def _roll_back(self, broken: bool) -> None:

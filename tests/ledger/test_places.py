@@ -17,7 +17,7 @@ import pytest
 from privql.ledger import Ledger, LedgerError, Permit, places
 from privql.ledger.chain import Anchor, read_anchors
 from privql.ledger.schema import VERSION
-from tests.ledger.asking import TENTH, ask, budget, ledger
+from tests.ledger.asking import TENTH, ask, budget, ledger, met
 from tests.ledger.test_layouts import older
 
 ROOT = Path(__file__).parents[2]
@@ -159,6 +159,30 @@ def test_a_log_that_is_cut_short_leaves_no_release_without_its_charge(tmp_path: 
             assert bool(made.verify([anchor])) == (made.anchor().position < anchor.position) >= lost
             left.add(len(entries))
     assert {0, len(told)} < left
+
+
+@pytest.mark.parametrize("text", ["[", "1/0", '["x"]', '{"patient": 1}', "-1"])
+@pytest.mark.parametrize(
+    "where", ["total SET loss", "charge_line SET events", "budget_filter SET shares", "draw SET spent"]
+)
+def test_a_row_that_says_nothing_says_so(tmp_path: Path, where: str, text: str) -> None:
+    with ledger(path=tmp_path / "l") as made:
+        granted = made.reserve(ask("a"))
+        assert isinstance(granted, Permit)
+        made.draw(granted, 0, {"patient": met()}, b"x")
+    with closing(sqlite3.connect(tmp_path / "l")) as db, db:
+        db.execute(f"UPDATE {where} = ?", (text,))
+
+    def go_on() -> None:
+        again = made.reserve(ask("a"))
+        made.reserve(ask("b"))
+        assert isinstance(again, Permit)
+        made.drawn(again)
+
+    with Ledger.open(tmp_path / "l") as made:
+        assert made.verify()
+        with pytest.raises(LedgerError, match="is damaged: it holds what cannot be read"):
+            go_on()
 
 
 def test_a_file_that_is_damaged_says_so(tmp_path: Path) -> None:
