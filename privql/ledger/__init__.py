@@ -11,12 +11,14 @@ from privql.ledger.errors import (
     LedgerError,
     NameTaken,
     NoLedger,
+    NoMoreRuns,
     OverBudget,
     Reason,
     StalePolicy,
     TooManyResumes,
     WaitsForOwner,
 )
+from privql.ledger.incidents import Incident
 from privql.ledger.ledger import Ledger
 from privql.ledger.plans import PlanEntry, bill
 from privql.ledger.records import (
@@ -34,6 +36,7 @@ from privql.ledger.records import (
     Prepaid,
     Replay,
     Request,
+    Standing,
     StoredRelease,
 )
 from privql.ledger.spendings import Spending, SpendingLine
@@ -49,10 +52,12 @@ __all__ = [
     "Entry",
     "Forgotten",
     "GrantRow",
+    "Incident",
     "Ledger",
     "LedgerError",
     "NameTaken",
     "NoLedger",
+    "NoMoreRuns",
     "Note",
     "OverBudget",
     "Permit",
@@ -66,6 +71,7 @@ __all__ = [
     "Spending",
     "SpendingLine",
     "StalePolicy",
+    "Standing",
     "StoredRelease",
     "TooManyResumes",
     "WaitsForOwner",

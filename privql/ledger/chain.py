@@ -81,6 +81,12 @@ KINDS = {
         hidden=("identity",),
         parts=(("plan_line", "plan", ("unit", "budget", "loss", "window_number")),),
     ),
+    "standing": Kind(
+        "standing",
+        "the standing release `{name}` of `{analyst}`",
+        ("analyst", "name"),
+        ("spelling", "plan", "hours", "runs", "epsilon"),
+    ),
     "charge": Kind(
         "charge",
         "r{id}",

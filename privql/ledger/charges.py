@@ -21,7 +21,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable
 from privql.kernel.events import Events, cost_of, read, written
 from privql.kernel.losses import NO_LOSS, loss_of
-from privql.ledger import chain, forgetting, notes, plans
+from privql.ledger import chain, forgetting, notes, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.errors import LedgerError, NameTaken
 from privql.ledger.policies import Policy, data_version
@@ -86,6 +86,8 @@ def reserve(
     query = asked(db, policy, request)
     granted = _repeat(db, ledger_id, policy, query)
     if granted is None and slot is not None:
+        granted = _run_again(db, ledger_id, query, *slot)
+    if granted is None and slot is not None:
         paid = plans.slot_lines(db, *slot, query.analyst, query.events)
         if paid is not None:
             granted = _charged(db, ledger_id, query, paid, slot)
@@ -110,7 +112,21 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
             unfinished = number, resumes
     if unfinished is None:
         return None
-    number, resumes = unfinished
+    return _resumed(db, ledger_id, query, *unfinished)
+
+
+def _run_again(
+    db: sqlite3.Connection, ledger_id: str, query: Asked, plan: Prepaid, slot: int
+) -> Permit | Replay | None:
+    """A run of a standing release is the same one in whatever version the data is when it is asked for once more."""
+    found = standing.taken(db, plan, slot, query.analyst)
+    if found is None or found[1:3] != (query.request.query, query.request.parameters):
+        return None
+    number, _, _, resumes, answer = found
+    return _resumed(db, ledger_id, query, number, resumes) if answer is None else Replay(release_id(number), answer)
+
+
+def _resumed(db: sqlite3.Connection, ledger_id: str, query: Asked, number: int, resumes: int) -> Permit:
     check_resumes(release_id(number), resumes)
     db.execute("UPDATE charge SET resumes = resumes + 1 WHERE id = ?", (number,))
     chain.append(db, "resumes", number)
@@ -299,6 +315,7 @@ def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) ->
     taken = db.execute("SELECT charge FROM release_name WHERE analyst = ? AND name = ?", key).fetchone()
     number = charge_number(release)
     if taken is None:
+        standing.check_name(db, key[0], name, number)
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
         chain.append(db, "name", *key)
     elif taken[0] != number:

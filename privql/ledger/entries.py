@@ -11,7 +11,7 @@ from typing import Any
 from privql.kernel import losses
 from privql.kernel.events import cost_of
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, chain, notes, plans, windows
+from privql.ledger import accounts, chain, notes, plans, standing, windows
 from privql.ledger.chain import Anchor
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
 from privql.ledger.filters import refusal
@@ -105,7 +105,7 @@ def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
             audit.charge(one.release_id, one.policy_version, one.analyst, *paid)
     for plan in waiting:
         audit.plan(plan)
-    found += windows.audit(db, audit.every)
+    found += [*windows.audit(db, audit.every), *standing.audit(db)]
     rows = db.execute("SELECT unit, budget, analyst, window_number, loss FROM total")
     totals = {(unit, name, by, window): losses.read(loss) for unit, name, by, window, loss in rows}
     for whose in sorted(totals.keys() | audit.lost.keys()):

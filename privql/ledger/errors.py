@@ -48,6 +48,10 @@ class Forgotten(LedgerError):
         )
 
 
+class NoMoreRuns(LedgerError):
+    """A standing release has ended, or may not go on."""
+
+
 class OverBudget(LedgerError):
     """The query cannot be paid for. `left` is what this analyst could still spend from `budget` on `unit`."""
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -14,7 +15,19 @@ from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import accounts, chain, charges, entries, forgetting, incidents, notes, plans, policies, spendings
+from privql.ledger import (
+    accounts,
+    chain,
+    charges,
+    entries,
+    forgetting,
+    incidents,
+    notes,
+    plans,
+    policies,
+    spendings,
+    standing,
+)
 from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
@@ -32,6 +45,7 @@ from privql.ledger.records import (
     Prepaid,
     Replay,
     Request,
+    Standing,
     StoredRelease,
 )
 from privql.ledger.spendings import Spending
@@ -143,11 +157,15 @@ class Ledger:
 
     def incident(self, release_id: str, analyst: str, words: str) -> str | None:
         """What failed after it was charged: the number under which the owner finds these words."""
-        return None if self._store.memory else incidents.noted(self._store.path, release_id, analyst, words)
+        return incidents.noted(self._store.path, release_id, analyst, words) if self._in_file else None
 
     def incidents(self) -> tuple[incidents.Incident, ...]:
         """The owner's: what failed, and how."""
-        return () if self._store.memory else incidents.read(self._store.path)
+        return incidents.read(self._store.path) if self._in_file else ()
+
+    @property
+    def _in_file(self) -> bool:
+        return not (self._store.memory or on_server(self._store.path))
 
     # A query's way through
 
@@ -165,6 +183,24 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             policy = self._current(db)
             return plans.find(db, policy, self._still_meant(db, policy, request))
+
+    def stand(self, name: str, request: PlanRequest, hours: int, epsilon: Fraction) -> Standing:
+        """Charge all runs of a query that is asked again and again, each so many hours after the one before it began
+        and for this ε; or find that they were charged."""
+        with self._store.transaction() as db:
+            policy = self._current(db)
+            return standing.stand(db, policy, name, self._still_meant(db, policy, request), hours, epsilon)
+
+    def turn(self, name: str, request: PlanRequest) -> Standing | None:
+        """How far a standing release is, if it was charged; NoMoreRuns where it has ended."""
+        with self._store.transaction("DEFERRED") as db:
+            policy = self._current(db)
+            return standing.turn(db, policy, name, self._still_meant(db, policy, request))
+
+    def standing(self, analyst: str) -> tuple[Standing, ...]:
+        """The analyst's standing releases, oldest first."""
+        with self._store.transaction("DEFERRED") as db:
+            return standing.listed(db, analyst)
 
     def reserve(self, request: Request, prepaid: Prepaid | None = None, slot: int = 0) -> Permit | Replay:
         """Charge the query before it reads any private row, or find its answer; OverBudget if nobody can pay.

@@ -25,7 +25,7 @@ from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
 from privql.ledger import chain, notes
 from privql.ledger.accounts import Asking, first_able, lines, pay, payers
-from privql.ledger.errors import LedgerError, Reason
+from privql.ledger.errors import LedgerError, NoMoreRuns, Reason
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import BudgetState, PlanRequest, Prepaid
 from privql.ledger.store import now
@@ -97,6 +97,8 @@ def slot_lines(
         raise LedgerError("the query costs more than its plan has paid for it")
     taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
     if taken is not None:
+        if db.execute("SELECT 1 FROM standing WHERE plan = ?", (plan.plan,)).fetchone() is not None:
+            raise NoMoreRuns("this run was taken, and its answer is not to be had any more")
         return None
     paid = db.execute("SELECT unit, budget, window_number FROM plan_line WHERE plan = ?", (plan.plan,))
     return {unit: (budget, window) for unit, budget, window in paid.fetchall()}

@@ -214,6 +214,21 @@ class Prepaid:
 
 
 @frozen
+class Standing:
+    """A query that is asked again and again, all of its runs charged as one plan."""
+
+    name: str
+    paid: Prepaid
+    hours: int  # from the beginning of a run to that of the next
+    runs: int
+    epsilon: Fraction  # what each of them spends
+    taken: int = 0
+    next: int | None = 1  # which is to be taken now: a new one, the last one again, or none since all were
+    due: datetime | None = None  # when the run after the last one is
+    forgotten: bool = False  # the last one was
+
+
+@frozen
 class ChargeLine:
     """What one unit met by a charge (the unit named as the request names it), and the budget that pays."""
 

@@ -1,7 +1,7 @@
 """The tables of a ledger, and how values are written in them.
 
-Amounts are text, `n/d`; names by which rows are found are folded; times are informational and
-decide nothing, but for the windows of budgets that renew (`windows.py`).
+Amounts are text, `n/d`; names by which rows are found are folded; times are informational, but
+for those that `clock.py` names.
 `total` is what has been charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget
 and analyst, a budget's in each of its windows - kept in the transaction of each charge, so that admission reads a few
 rows however long the history is.
@@ -93,7 +93,7 @@ _EVENTS: tuple[str | Move, ...] = (
     "DROP TABLE charge_line_before",
 )
 
-_UNANSWERED = ("CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",)
+_UNANSWERED = ("CREATE INDEX charge_unanswered ON charge (analyst, resumes) WHERE state = 'reserved'",)
 
 _WINDOWS = (
     "ALTER TABLE budget ADD COLUMN every INTEGER",
@@ -110,6 +110,10 @@ _WINDOWS = (
     "INSERT INTO total_anew SELECT unit, budget, analyst, 0, loss FROM total",
     "DROP TABLE total",
     "ALTER TABLE total_anew RENAME TO total",
+    """CREATE TABLE standing (
+        analyst TEXT NOT NULL, name TEXT NOT NULL, spelling TEXT NOT NULL, plan INTEGER NOT NULL REFERENCES plan,
+        hours INTEGER NOT NULL, runs INTEGER NOT NULL, epsilon TEXT NOT NULL,
+        PRIMARY KEY (analyst, name)) WITHOUT ROWID""",
 )
 
 _CHAIN = (
@@ -126,7 +130,7 @@ _CHAIN = (
     "ALTER TABLE charge_anew RENAME TO charge",
     "CREATE INDEX charge_identity ON charge (identity)",
     "CREATE UNIQUE INDEX charge_slot ON charge (plan, slot)",
-    "CREATE INDEX charge_unanswered ON charge (analyst) WHERE state = 'reserved'",
+    "CREATE INDEX charge_unanswered ON charge (analyst, resumes) WHERE state = 'reserved'",
     "CREATE INDEX charge_analyst ON charge (analyst)",
     "CREATE INDEX release_name_charge ON release_name (charge)",
     """CREATE TABLE forgotten (

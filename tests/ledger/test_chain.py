@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ def used(path: Path) -> None:
         made.allow_resume("r6")
         permit(made, "bob's", policy_version=2, analyst="bob")
         made.keep("bob", "free", "SELECT 1", b"1")
+        made.stand("daily", replace(request, analyst="bob"), 24, Fraction(1, 10))
         made.forget("r2")
         assert made.verify() == ()
 
