@@ -124,7 +124,8 @@ class Store:
         while True:
             try:
                 connection.execute(f"BEGIN {kind}")
-                if self._recognise(connection) < VERSION:
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if version != VERSION and self._recognise(connection) < VERSION:
                     raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
                 return
             except sqlite3.OperationalError as problem:

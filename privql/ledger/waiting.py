@@ -21,11 +21,11 @@ def check_resumes(release: str, resumes: int) -> None:
 
 def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str) -> None:
     """Before anything new is charged, or begun that was paid for; `data_version` tells the tables, as a charge does."""
-    query = "SELECT id, resumes, data_version FROM charge WHERE state = 'reserved' AND analyst = ? ORDER BY id"
+    query = "SELECT id, resumes, data_version FROM charge WHERE state = 'reserved' AND analyst = ? AND resumes >= ?"
     tables = json.loads(data_version).keys()
-    for number, resumes, other in db.execute(query, (analyst,)).fetchall():
+    for number, resumes, other in db.execute(f"{query} ORDER BY id", (analyst, MOST_RESUMES)).fetchall():
         common = sorted(tables & json.loads(other).keys())
-        if resumes >= MOST_RESUMES and common:
+        if common:
             raise WaitsForOwner(
                 f"r{number} was charged once and started {resumes + 1} times without an answer: before the owner has "
                 f"looked at it, nothing new is asked of {', '.join(f'`{name}`' for name in common)} in your name"
