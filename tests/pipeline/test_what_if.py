@@ -71,10 +71,11 @@ def test_each_way_by_itself(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     generous.apply_policy("", [BudgetRow("b", "u", Fraction(1000), Fraction(1, 10))], [], ["t"])
     history = [("alice", query, random_events(pick)) for query in range(40)]
     releases = [asked(generous, *each) for each in history]
-    monkeypatch.setattr(Filter, "admits", lambda self, loss: self.says(way, loss))
-    alone = Ledger.create(":memory:")
-    alone.apply_policy("", [BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))], [], ["t"])
-    answers = [asked(alone, *each) for each in history]
+    with monkeypatch.context() as patch:
+        patch.setattr(Filter, "admits", lambda self, loss: self.says(way, loss))
+        alone = Ledger.create(":memory:")
+        alone.apply_policy("", [BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))], [], ["t"])
+        answers = [asked(alone, *each) for each in history]
     (outcome,) = replayed(generous.spendings(), [Budget("b", "u", Fraction(2), Fraction(1, 10**6))], []).budgets
     expected = [release for release, answer in zip(releases, answers, strict=True) if answer is None]
     assert [one.what for one in outcome.refused[way]] == expected  # type: ignore[index]
