@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -154,23 +155,27 @@ def test_a_fault_at_every_statement_of_everything(tmp_path: Path, monkeypatch: p
 def test_a_clock_that_jumps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int | None) -> None:
     """By years, one way or the other, each time that somebody looks at it: no window of a budget opens twice."""
 
+    rng, looks = random.Random(3), count()
+
     def tells() -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=random.choice((-9000, -400, -1, 0, 0, 0, 1, 400)))
+        days = next(looks) // 25 + rng.choice((-9000, -400, -1, 0, 0, 0, 1, 3))
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=days)
 
     monkeypatch.setattr(clock, "tells", tells)
     row = replace(budget(1), every=every)
     told = {}
     for attempt in range(60):
         with ledger(row, path=tmp_path / "l") as made, suppress(OverBudget):
-            granted = made.reserve(ask(attempt))
+            granted = made.reserve(ask(attempt, 2 * TENTH))
             assert isinstance(granted, Permit)
             told[granted.release_id] = made.release(granted, os.urandom(4)).answer
     with Ledger.open(tmp_path / "l") as made:
         assert made.verify() == ()
         spent = Counter(line.window for entry in made.history() for line in entry.charges)
-        assert list(spent) == sorted(spent) and max(spent.values()) == 10
-        assert len(spent) == 1 if every is None else len(spent) > 1
-        assert len(told) == spent.total() and made.spent("patient").epsilon == len(told) * TENTH
+        assert list(spent) == sorted(spent), spent
+        assert max(spent.values()) == 5, spent
+        assert len(spent) == 1 if every is None else len(spent) > 3
+        assert len(told) == spent.total() and made.spent("patient").epsilon == len(told) * 2 * TENTH
         for release, answer in told.items():
             stored = made.get_release("alice", release)
             assert stored is not None and stored.answer == answer
