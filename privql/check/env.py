@@ -43,6 +43,7 @@ class ReleaseSchema:
     alike: Callable[[frozenset[str]], int | None] | None = None  # how many rows agree in these columns, at most
     poisoned: bool = False  # its statement failed: dependants stay silent
     gone: str = ""  # that it was forgotten, and when
+    growing: bool = False  # all runs so far of one that is made again and again
 
 
 @frozen
@@ -87,6 +88,7 @@ class Env:
     group_limit: int = 1_000_000
     promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define
     cart: Cart | None = None
+    standing: Mapping[str, Fraction] = field(default_factory=dict)  # by release that is made again: the ε of a run
     defaults: Callable[[str], Defaults] | None = None  # those of a budget that SET chooses
 
     def release(self, name: str) -> ReleaseSchema | None:

@@ -12,7 +12,6 @@ from privql.check.exposed import nothing_private
 from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
-from privql.check.operations import not_yet
 from privql.check.private_rows import across_units, no_unit
 from privql.check.relations import (
     CheckedQuery,
@@ -60,8 +59,13 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
 
 def query(node: ast.Query, context: Context, outer: Scope) -> tuple[Rel, Columns]:
     if node.privacy is not None and node.privacy.schedule is not None:
-        what = "EVERY … FOR … RUNS (a release that is made again and again)"
-        raise not_yet(what, node.privacy.schedule.span, "run it when it is due, each time under another name")
+        raise refuse(
+            "PQL0512",
+            "only a release with a name is made again and again",
+            node.privacy.schedule.span,
+            why="it is by its name that the next run is known",
+            help="write `CREATE RELEASE daily AS SELECT … EVERY DAY FOR 90 RUNS SPEND EPSILON 1`",
+        )
     if node.privacy is not None or bigquery.written(node):
         context.payers.append([])
     scope = Scope(parent=outer, ctes=_ctes(node, context, outer)) if node.ctes else outer

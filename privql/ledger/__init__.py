@@ -40,6 +40,7 @@ from privql.ledger.records import (
     StoredRelease,
 )
 from privql.ledger.spendings import Spending, SpendingLine
+from privql.ledger.standing import run_name
 from privql.ledger.store import on_server
 
 __all__ = [
@@ -79,4 +80,5 @@ __all__ = [
     "fullest_first",
     "on_server",
     "read_anchors",
+    "run_name",
 ]

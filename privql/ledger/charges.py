@@ -23,7 +23,7 @@ from privql.kernel.events import Events, cost_of, read, written
 from privql.kernel.losses import NO_LOSS, loss_of
 from privql.ledger import chain, forgetting, notes, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
-from privql.ledger.errors import LedgerError, NameTaken
+from privql.ledger.errors import LedgerError, NameTaken, NoMoreRuns
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
 from privql.ledger.store import now
@@ -120,10 +120,16 @@ def _run_again(
 ) -> Permit | Replay | None:
     """A run of a standing release is the same one in whatever version the data is when it is asked for once more."""
     found = standing.taken(db, plan, slot, query.analyst)
-    if found is None or found[1:3] != (query.request.query, query.request.parameters):
+    if found is None or found.query != query.request.query:
         return None
-    number, _, _, resumes, answer = found
-    return _resumed(db, ledger_id, query, number, resumes) if answer is None else Replay(release_id(number), answer)
+    if found.answer is not None:
+        return Replay(release_id(found.charge), found.answer)
+    if found.parameters != query.request.parameters and drawn(db, release_id(found.charge)):
+        raise NoMoreRuns(
+            f"this run was begun ({release_id(found.charge)}) over other groups than there are now: what was measured "
+            "of it then cannot be gone on with"
+        )
+    return _resumed(db, ledger_id, query, found.charge, found.resumes)
 
 
 def _resumed(db: sqlite3.Connection, ledger_id: str, query: Asked, number: int, resumes: int) -> Permit:

@@ -225,7 +225,7 @@ class Standing:
     taken: int = 0
     next: int | None = 1  # which is to be taken now: a new one, the last one again, or none since all were
     due: datetime | None = None  # when the run after the last one is
-    forgotten: bool = False  # the last one was
+    last: str = ""  # the state of the charge of the last one
 
 
 @frozen

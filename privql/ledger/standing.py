@@ -18,6 +18,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from privql.frozen import frozen
 from privql.ledger import amounts, chain, clock, notes, plans
 from privql.ledger.errors import NameTaken, NoMoreRuns
 from privql.ledger.policies import Policy, data_version
@@ -71,8 +72,6 @@ def turn(db: sqlite3.Connection, policy: Policy, name: str, request: PlanRequest
         raise NoMoreRuns(f"{told} was paid from `{closed}`, which you may not use any more: {left}")
     if found.next is None:
         raise NoMoreRuns(f"{told} has ended: all of its {found.runs} runs were taken")
-    if found.forgotten and found.next == found.taken:
-        raise NoMoreRuns(f"run {found.taken} of {told} was forgotten, and the next is not due yet")
     return found
 
 
@@ -94,16 +93,24 @@ def _standing(db: sqlite3.Connection, analyst: str, row: tuple[str, int, int, in
     if state != "reserved" and clock.tells() >= due:
         number = slot + 2 if slot + 1 < runs else None
     ended = state != "reserved" and slot + 1 == runs
-    return replace(found, taken=slot + 1, next=number, due=None if ended else due, forgotten=state == "forgotten")
+    return replace(found, taken=slot + 1, next=number, due=None if ended else due, last=state)
 
 
-def taken(
-    db: sqlite3.Connection, plan: Prepaid, slot: int, analyst: str
-) -> tuple[int, str, str, int, bytes | None] | None:
-    """The charge of a run that was begun: its number, query and inputs, how often it was resumed, and its answer."""
+@frozen
+class Taken:
+    """The charge of a run that was begun."""
+
+    charge: int
+    query: str
+    parameters: str
+    resumes: int
+    answer: bytes | None
+
+
+def taken(db: sqlite3.Connection, plan: Prepaid, slot: int, analyst: str) -> Taken | None:
     query = "SELECT id, query, parameters, resumes, answer FROM charge WHERE plan = ? AND slot = ? AND analyst = ?"
     row = db.execute(f"{query} AND plan IN (SELECT plan FROM standing)", (plan.plan, slot, analyst)).fetchone()
-    return None if row is None else tuple(row)
+    return None if row is None else Taken(*row)
 
 
 def _timeless(request: PlanRequest) -> PlanRequest:
@@ -114,7 +121,7 @@ def _timeless(request: PlanRequest) -> PlanRequest:
 # ---------------------------------------------------------------- names
 
 
-def name_of(name: str, run: int) -> str:
+def run_name(name: str, run: int) -> str:
     return f"{name}_{run}"
 
 

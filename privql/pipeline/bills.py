@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from privql.diagnostics import Diagnostic
 from privql.frozen import frozen
@@ -70,17 +71,17 @@ class _Bill:
         if not states:
             problem = no_budget(unit, analyst, checks[0].span).diagnostics[0].in_source(checks[0].source)
             return cls(BudgetCost(None, unit, asks, False, None), None, NO_LOSS, problem)
-        fixed = [check for check in checks if check.by_unit[unit].known]
+        fixed = [check for check in checks if check.by_unit[unit].known for _ in range(check.times)]
         met = [_events(check, unit) for check in fixed]
         found = bill(states, met, plan.delta) if met else (states[0], NO_LOSS)
-        added = loss_of(sum(met, ()))
+        added = loss_of(tuple(chain.from_iterable(met)))
         if isinstance(found, tuple):
             state, loss = found
         else:
             state, loss = states[0], added
             problem = _unpayable(states, fixed, met, plan.delta, ledger, analyst)
         after = state.after(loss).left.epsilon if total.known else Amount(states[0].left.epsilon) - total
-        charged = None if loss.cost == added.cost or not total.known else loss.cost
+        charged = None if not total.known or loss.cost == Cost(total.constant, asks.delta) else loss.cost
         name = state.budget.name
         return cls(BudgetCost(name, unit, asks, problem is None, after, charged), state, loss, problem)
 

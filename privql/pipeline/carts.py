@@ -28,7 +28,14 @@ class Together:
     cart: Cart | None = None
 
     @property
+    def again(self) -> bool:
+        """It is all the runs of one release that is made again and again."""
+        return self.checks[0].again is not None
+
+    @property
     def delta(self) -> Fraction | None:
+        if (runs := self.checks[0].again) is not None:
+            return runs.plan_delta
         return None if self.cart is None else self.cart.delta
 
     @property
@@ -62,7 +69,7 @@ def together(checks: Iterable[StatementCheck]) -> tuple[Together, ...]:
         budget = check.env.settings.budget
         named = None if budget is None else fold(budget)
         for cart, name, found in carts:
-            if cart is check.env.cart and name == named:
+            if cart is check.env.cart and name == named and check.again is None is found[0].again:
                 found.append(check)
                 break
         else:
@@ -71,9 +78,10 @@ def together(checks: Iterable[StatementCheck]) -> tuple[Together, ...]:
 
 
 def committed(checks: Sequence[StatementCheck]) -> tuple[Together, ...]:
-    """Those of them that no open BEGIN keeps from being charged."""
+    """Those of them that no open BEGIN keeps from being charged. What is made again is charged for itself."""
     closed = [check.env.cart for check in checks if isinstance(check.statement, ast.Commit)]
-    return tuple(one for one in together(checks) if one.cart is None or any(one.cart is cart for cart in closed))
+    plans = [one for one in together(checks) if not one.again]
+    return tuple(one for one in plans if one.cart is None or any(one.cart is cart for cart in closed))
 
 
 def requested(plan: Together, analyst: str, version: int) -> PlanRequest | None:

@@ -71,8 +71,9 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
             return made, env
         case ast.Explain(statement=inner):
             assert inner is not None
-            query = inner.query if isinstance(inner, ast.CreateRelease) else inner
-            return _query(query, made, context), env
+            if isinstance(inner, ast.CreateRelease):
+                return _released(inner, made, context), env
+            return _query(inner, made, context), env
         case ast.Show(what=what):
             if what.upper() not in SHOWN:
                 raise unknown_name("PQL0209", "list", what, statement.span, SHOWN, lambda near: f"SHOW {near}")
@@ -123,7 +124,7 @@ def _create_release(statement: ast.CreateRelease, made: StatementCheck, context:
     before = env.releases.get(fold(statement.name))
     if before is not None and fold(statement.name) in env.promised:
         raise refuse("PQL0208", f"two releases named `{statement.name}`", statement.span, help="give one another name")
-    made = _query(statement.query, made, context)
+    made = _released(statement, made, context)
     assert made.query is not None
     columns = made.query.columns
     if statement.columns and len(statement.columns) != len(columns):
@@ -138,8 +139,24 @@ def _create_release(statement: ast.CreateRelease, made: StatementCheck, context:
         made = replace(made, query=replace(made.query, columns=columns))
     promised = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in columns)
     assert made.query is not None
-    schema = ReleaseSchema(statement.name, promised, partial(_alike, made.query, env))
+    alike = partial(_alike, made.query, env)
+    schema = ReleaseSchema(statement.name, promised, alike)
+    if made.again is not None:
+        from privql.pipeline import runs
+
+        runs.check_columns(promised, statement.span)
+        schema = runs.promised(made.again, promised, alike)
     return replace(made, name=statement.name), env.promising(schema)
+
+
+def _released(statement: ast.CreateRelease, made: StatementCheck, context: Context) -> StatementCheck:
+    clause = statement.query.privacy
+    if clause is None or clause.schedule is None:
+        return _query(statement.query, made, context)
+    from privql.pipeline.runs import made_again
+
+    query, program, runs = made_again(statement, context)
+    return replace(made, query=query, plan=program, attributes=context.attributes, again=runs)
 
 
 def _alike(query: CheckedQuery, env: Env, names: frozenset[str]) -> int | None:

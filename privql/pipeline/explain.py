@@ -12,6 +12,7 @@ from privql.pipeline.cheaper import cheaper
 from privql.pipeline.levels import levels
 from privql.pipeline.measurement import measurement, searched, share
 from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.runs import Runs
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount
 from privql.plan.program import BlockPlan
@@ -31,12 +32,22 @@ def explain(check: StatementCheck) -> str:
     total = check.plan.epsilon
     delta = f", δ = {amount_text(check.plan.delta)}" if check.plan.delta else ""
     out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
-    hints = cheaper(check)
+    if check.again is not None:
+        out += folded(_again(check.again), 0)
+    hints = cheaper(check) if check.again is None else ()
     if hints:
         out.append("cheaper:")
         for hint in hints:
             out += folded(f"{hint.what}: {hint.price}", 2)
     return "\n".join(out)
+
+
+def _again(runs: Runs) -> str:
+    """That was one of them."""
+    lost = runs.losses.values()
+    epsilon, delta = max(cost.epsilon for cost in lost), max(cost.delta for cost in lost)
+    plan = f"charged as one plan, when it is first run, ε = {amount_text(epsilon)}"
+    return f"{runs.words}: {plan}" + (f", δ = {amount_text(delta)}" if delta else "")
 
 
 def _block(plan: BlockPlan, check: StatementCheck) -> list[str]:

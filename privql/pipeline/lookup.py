@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from privql.frozen import frozen
-from privql.ledger import Ledger, LedgerError, NameTaken
+from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, run_name
 from privql.names import fold
 from privql.pipeline.named import NamedReleases
-from privql.pipeline.report import StatementCheck
+from privql.pipeline.report import Spared, StatementCheck
 
 
 @frozen
@@ -22,6 +22,8 @@ class Lookup:
         if not check.ok or any(name not in check.env.params for name in check.params):
             return check
         try:
+            if check.runs and check.again is not None:
+                return self._run(check)
             if check.runs:
                 return self._answered(check) if check.epsilon.known else check
             if check.name is not None:
@@ -30,6 +32,10 @@ class Lookup:
             from privql.pipeline.request import name_taken
 
             return replace(check, diagnostics=(*check.diagnostics, name_taken(taken, check)))
+        except NoMoreRuns as problem:
+            from privql.pipeline.refusals import no_more_runs
+
+            return replace(check, diagnostics=(*check.diagnostics, no_more_runs(problem, check)))
         except LedgerError:
             pass  # running it will say why
         return check
@@ -49,6 +55,21 @@ class Lookup:
             return check
         found = self.ledger.find(replace(check.request, parameters=given))
         return check if found is None else replace(check, spared="replay")
+
+    def _run(self, check: StatementCheck) -> StatementCheck:
+        """Which run of a release that is made again and again is taken now; the first, if none is paid for yet."""
+        from privql.pipeline.request import request_for, values
+
+        again, request = check.again, request_for(check, self.analyst, self.version, self.release_id)
+        assert again is not None
+        check = replace(check, request=request)
+        found = self.ledger.turn(again.name, again.request(request, values(check)))
+        if found is None or found.next is None:
+            return check
+        spared: Spared = "replay" if found.last == "released" and found.next == found.taken else "paid for"
+        name, place = run_name(again.name, found.next), (found.paid, found.next - 1)
+        check = replace(check, name=name, place=place, spared=spared)
+        return replace(check, request=request_for(check, self.analyst, self.version, self.release_id))
 
     def _free(self, check: StatementCheck) -> None:
         """Its name is told to be taken before what it depends on is paid for."""

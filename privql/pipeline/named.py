@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from privql.check.env import ReleaseColumn, ReleaseSchema
-from privql.ledger import Forgotten, Ledger, StoredRelease
+from privql.ledger import Forgotten, Ledger, Standing, StoredRelease, run_name
 from privql.names import fold
 
 if TYPE_CHECKING:
@@ -19,8 +19,20 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
     def __init__(self, ledger: Ledger, analyst: str) -> None:
         self._ledger, self._analyst = ledger, analyst
         self.names = {fold(name): name for name in ledger.release_names(analyst)}
+        self.again = {fold(one.name): one for one in ledger.standing(analyst) if self._runs(one)}
+        self.names |= {name: one.name for name, one in self.again.items()}
+
+    def _runs(self, one: Standing) -> dict[int, str]:
+        """Those of its runs that were answered, by their names."""
+        named = {number: run_name(one.name, number) for number in range(1, one.taken + 1)}
+        return {number: name for number, name in named.items() if fold(name) in self.names}
 
     def stored(self, name: str) -> StoredRelease:
+        if fold(name) in self.again:
+            from privql.finish.runs import together
+
+            one = self.again[fold(name)]
+            return together({number: self.stored(run) for number, run in self._runs(one).items()}, one.runs)
         found = self._ledger.release_named(self._analyst, self.names[fold(name)])
         if found is None:
             raise KeyError(name)
@@ -36,7 +48,7 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
             return self._forgotten(name)
         release = self.answer(name)
         columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
-        return ReleaseSchema(self.names[name], columns, release.table.alike)
+        return ReleaseSchema(self.names[name], columns, release.table.alike, growing=name in self.again)
 
     def _forgotten(self, name: str) -> ReleaseSchema:
         try:

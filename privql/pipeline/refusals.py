@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError
-from privql.ledger import Ledger, LedgerError, NameTaken, OverBudget, TooManyResumes, WaitsForOwner
+from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget, TooManyResumes, WaitsForOwner
 from privql.pipeline.instead import instead
 from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
@@ -17,12 +17,19 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
             return _over_budget(problem, check, ledger, analyst).in_source(check.source)
         case NameTaken():
             return PrivQLError([name_taken(problem, check)])
+        case NoMoreRuns():
+            return PrivQLError([no_more_runs(problem, check)])
         case WaitsForOwner() | TooManyResumes():
             why = "whether the data made it fail is something that no charge pays for"
             help = "ask the owner: `privql ledger allow` lets it run again; nothing was charged now"
             return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)
         case _:
             return refuse("PQL0510", str(problem), check.span).in_source(check.source)
+
+
+def no_more_runs(problem: NoMoreRuns, check: StatementCheck) -> Diagnostic:
+    help = "read what was released (`SHOW RELEASES`), or begin another under a name of its own"
+    return refuse("PQL0512", str(problem), check.span, help=help).in_source(check.source).diagnostics[0]
 
 
 def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analyst: str) -> PrivQLError:

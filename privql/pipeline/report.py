@@ -23,6 +23,7 @@ from privql.syntax import ast
 
 if TYPE_CHECKING:
     from privql.ledger import Prepaid, Request
+    from privql.pipeline.runs import Runs
 
 _SURE = Fraction(95, 100)
 Spared = Literal["replay", "same as before", "paid for", "rolled back"]  # answered, asked above, by a plan, or not run
@@ -81,6 +82,7 @@ class StatementCheck:
     spared: Spared | None = None  # why running it spends nothing, though it measures
     request: Request | None = field(default=None, repr=False)  # as the ledger knows it, whatever names it reads
     place: tuple[Prepaid, int] | None = None  # in a plan that has paid for it
+    again: Runs | None = None  # how often it is made, and at which price: its plan is that of one run
     after: Env | None = field(default=None, repr=False)  # what the next statement is checked against
     silent: bool = False  # it depends on a statement that failed, and that said why
     attributes: Mapping[str, Attribute] = field(default_factory=dict, repr=False)  # what is known of its columns, by id
@@ -106,17 +108,30 @@ class StatementCheck:
         return self.spared or "post-processing"
 
     @property
+    def times(self) -> int:
+        """How many queries it is charged as."""
+        return 1 if self.again is None else self.again.count
+
+    @property
     def epsilon(self) -> Amount:
         """What running it will spend."""
-        return self.plan.epsilon if self.plan is not None and self.runs and self.spared is None else ZERO
+        return sum(self.by_unit.values(), ZERO)
 
     @property
     def by_unit(self) -> dict[str, Amount]:
-        return self.plan.by_unit if self.plan is not None and self.runs and self.spared is None else {}
+        if self.plan is None or not self.runs or self.spared is not None:
+            return {}
+        if self.again is not None:
+            return {unit: Amount(cost.epsilon) for unit, cost in self.again.losses.items()}
+        return self.plan.by_unit
 
     @property
     def delta_by_unit(self) -> dict[str, Fraction]:
-        return self.plan.delta_by_unit if self.plan is not None and self.runs and self.spared is None else {}
+        if self.plan is None or not self.runs or self.spared is not None:
+            return {}
+        if self.again is not None:
+            return {unit: cost.delta for unit, cost in self.again.losses.items()}
+        return self.plan.delta_by_unit
 
     @property
     def delta(self) -> Fraction:
@@ -158,7 +173,8 @@ class StatementCheck:
         if not self.ok:
             return "\n\n".join(str(d) for d in self.diagnostics)
         cost = f"free ({self.free})" if self.free else str(self.cost) if self.runs else "free"
-        out = [f"line {self.line}: {self.kind}, {cost}"]
+        again = f" ({self.again.words})" if self.again is not None else ""
+        out = [f"line {self.line}: {self.kind}, {cost}{again}"]
         for column in self.columns:
             error = f" ± {rough(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
             out.append(f"  {column.name}: {column.type} {column.label}{error}")
@@ -173,6 +189,7 @@ class StatementCheck:
             "free": self.free,
             "groups": self.groups,
             "cost": self.cost.to_json(),
+            **({} if self.again is None else {"again": self.again.to_json()}),
             "columns": [c.to_json() for c in self.columns],
             "measurements": measurements_json(self.plan, self.source) if self.plan is not None else [],
         }

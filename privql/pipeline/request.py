@@ -67,18 +67,35 @@ def inputs(check: StatementCheck, released: Released) -> str:
 
     Two analysts may each have a release `r`; a query that reads `r` is another query for each of them.
     """
-    assert check.query is not None and check.statement is not None
-    values = (
-        named_in(check.statement, amounts=False) if check.params else ()
-    )  # what is spent stands in the measurements
+    assert check.query is not None
     named = sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
     return json.dumps(
         {
-            "parameters": {name: _written(check.env.params.get(name)) for name in sorted(values)},
+            "parameters": _values(check),
             "releases": {name: released(name) for name in named},
             "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
+            **_run(check),
         }
     )
+
+
+def _run(check: StatementCheck) -> dict[str, object]:
+    """Each run of a release that is made again is a query of its own."""
+    if check.again is None or check.place is None:
+        return {}
+    plan, slot = check.place
+    return {"run": [plan.plan, slot + 1]}
+
+
+def values(check: StatementCheck) -> str:
+    """Those of its parameters."""
+    return json.dumps(_values(check))
+
+
+def _values(check: StatementCheck) -> dict[str, str]:
+    assert check.statement is not None
+    named = named_in(check.statement, amounts=False) if check.params else ()  # what is spent stands in the measurements
+    return {name: _written(check.env.params.get(name)) for name in sorted(named)}
 
 
 def _digest(members: tuple[object, ...] | None) -> str:

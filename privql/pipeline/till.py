@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from privql.check.env import Defaults, Env, Settings
 from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
-from privql.ledger import Ledger, LedgerError, PlanRequest, StoredRelease
+from privql.ledger import Ledger, LedgerError, PlanRequest, StoredRelease, run_name
+from privql.names import fold
 from privql.pipeline.bills import priced
 from privql.pipeline.carts import committed, ended, requested, together, unended
 from privql.pipeline.check import check_text
@@ -181,6 +182,7 @@ class Till:
             given.epsilon,
             given.delta,
             {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
+            standing={fold(one.name): one.epsilon for one in self._ledger.standing(self._analyst)},
             defaults=lambda budget: self._defaults(self._purse(budget)),
         )
 
@@ -197,7 +199,7 @@ class Till:
 
     def _paid_for(self, statements: tuple[StatementCheck, ...]) -> tuple[StatementCheck, ...]:
         """A plan that was charged and broke off costs nothing when it is taken up again."""
-        plans = together(statements)
+        plans = [one for one in together(statements) if not one.again]
         if sum(len(one.checks) for one in plans) < 2:
             return statements
         paid: set[int] = set()
@@ -230,7 +232,23 @@ class Till:
     def _answer(self, check: StatementCheck) -> Release:
         from privql.pipeline.run import Desk, run
 
+        if check.again is not None and check.place is None:
+            check = self._stood(check)
         return run(check, Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy))
+
+    def _stood(self, check: StatementCheck) -> StatementCheck:
+        """All runs are charged before the first of them."""
+        from privql.pipeline.request import values
+
+        assert check.again is not None and check.request is not None
+        again = check.again
+        try:
+            request = again.request(check.request, values(check))
+            found = self._ledger.stand(again.name, request, again.hours, again.each)
+        except LedgerError as problem:
+            raise ledger_refused(problem, check, self._ledger, self._analyst) from None
+        assert found.next is not None
+        return replace(check, name=run_name(again.name, found.next), place=(found.paid, found.next - 1))
 
     def _stored(self, name: str) -> StoredRelease:
         return self.named().stored(name)

@@ -50,6 +50,7 @@ def row_count(expr: ast.Expr) -> int:
 
 
 HOURS = {"HOUR": 1, "DAY": 24, "WEEK": 7 * 24}
+LONGEST = 100 * 366 * 24  # hours
 
 
 def hours(every: ast.Every) -> int:

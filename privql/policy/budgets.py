@@ -8,14 +8,12 @@ from fractions import Fraction
 from privql.kernel.cost import amount_text
 from privql.kernel.terms import Unit
 from privql.names import fold
-from privql.policy.amounts import delta_amount, epsilon_amount, hours
+from privql.policy.amounts import LONGEST, delta_amount, epsilon_amount, hours
 from privql.policy.catalog import Budget, Grant, Raise, Table
 from privql.policy.findings import Findings
 from privql.policy.shares import read_shares
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
-
-_LONGEST = 100 * 366 * 24  # hours
 
 
 def read_budget(
@@ -32,7 +30,7 @@ def read_budget(
     default_delta = found.reading(delta_amount, create.default_delta)
     max_epsilon = found.reading(epsilon_amount, create.max_epsilon)
     every = None if create.every is None else hours(create.every)
-    if create.every is not None and every is not None and every > _LONGEST:
+    if create.every is not None and every is not None and every > LONGEST:
         found.error(
             "PQL0729",
             f"the windows of `{create.name}` would last for more than a hundred years",

@@ -148,7 +148,21 @@ def test_a_run_is_its_own_and_costs_nothing_twice(clock: Clock) -> None:
     found = made.stand("daily", request, 24, TENTH)
     run(made, request)
     with pytest.raises(NoMoreRuns, match="this run was taken"):
-        made.reserve(ask("daily", parameters="as I like it"), found.paid, 0)
+        made.reserve(ask("as I like it"), found.paid, 0)
+    assert made.spent("patient").epsilon == Fraction(3, 10)
+
+
+def test_what_was_measured_of_a_run_is_not_mixed_with_other_groups(clock: Clock) -> None:
+    made, request = ledger(), runs()
+    found = made.stand("daily", request, 24, TENTH)
+    first = taken(made, found)
+    assert isinstance(first, Permit)
+    changed = ask("daily", parameters="over other groups")
+    again = made.reserve(changed, found.paid, 0)
+    assert isinstance(again, Permit) and again.release_id == first.release_id  # nothing was measured yet
+    made.draw(first, 0, {"patient": met("0.05")}, b"0")
+    with pytest.raises(NoMoreRuns, match="over other groups than there are now"):
+        made.reserve(changed, found.paid, 0)
     assert made.spent("patient").epsilon == Fraction(3, 10)
 
 
