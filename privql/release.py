@@ -19,8 +19,7 @@ import numpy as np
 from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
-from privql.kernel.events import Events, events
-from privql.kernel.losses import NO_LOSS, loss_of
+from privql.kernel.events import Events, among, events
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.places import chosen
@@ -79,15 +78,14 @@ def release(
 
 
 def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) -> dict[str, Events]:
-    """What each unit meets by this step: with the steps before, it loses no more than was charged, however counted."""
+    """What each unit meets by this step: with the steps before, nothing that was not charged."""
     met: dict[str, Events] = {}
     for one in wanted:
         met[fold(one.unit.name)] = met.get(fold(one.unit.name), ()) + events(one)
-    paid = {fold(line.unit): loss_of(line.events) for line in permit.charges}
-    for unit, new in met.items():
-        before = sum((one.spent.get(unit, ()) for one in drawn), ())
-        if not loss_of(before + new) <= paid.get(unit, NO_LOSS):
-            raise Unpaid("the measurements cost more than was charged")
+    before = {unit: sum((one.spent.get(unit, ()) for one in drawn), ()) for unit in met}
+    paid = {fold(line.unit): line.events for line in permit.charges}
+    if not among({unit: before[unit] + new for unit, new in met.items()}, paid):
+        raise Unpaid("the measurements cost more than was charged")
     return met
 
 

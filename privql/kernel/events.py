@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never, get_args
@@ -97,6 +99,12 @@ def _gaussian(mu_squared: Fraction, cost: Cost) -> Event:
     if mu_squared > greatest_mu(cost.epsilon, cost.delta) ** 2:
         raise Unproved("this noise costs more than that")
     return Event("gaussian", cost)
+
+
+def among(met: Mapping[str, Events], paid: Mapping[str, Events]) -> bool:
+    """Whether each unit met no other mechanisms than were paid for. What several cost together follows from the law of
+    each one's loss, so that others of no greater sums would not do."""
+    return all(Counter(events) <= Counter(paid.get(unit, ())) for unit, events in met.items())
 
 
 def cost_of(events: Events) -> Cost:

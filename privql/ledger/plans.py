@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.events import Events, cost_of, read, written
+from privql.kernel.events import Events, among, cost_of, read, written
 from privql.kernel.losses import Loss, loss_of
 from privql.kernel.losses import read as loss_read
 from privql.kernel.losses import written as loss_written
@@ -93,7 +92,7 @@ def slot_lines(
         raise LedgerError("the plan has no such slot")
     if not slots[slot]:
         return None  # it was answered then, and that answer is not to be had any more
-    if not within(events, {unit: read(text) for unit, text in slots[slot].items()}):
+    if not among(events, {unit: read(text) for unit, text in slots[slot].items()}):
         raise LedgerError("the query costs more than its plan has paid for it")
     taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
     if taken is not None:
@@ -102,12 +101,6 @@ def slot_lines(
         return None
     paid = db.execute("SELECT unit, budget, window_number FROM plan_line WHERE plan = ?", (plan.plan,))
     return {unit: (budget, window) for unit, budget, window in paid.fetchall()}
-
-
-def within(met: Mapping[str, Events], paid: Mapping[str, Events]) -> bool:
-    """Whether these mechanisms are among those that were paid for. What a plan costs follows from the law of each
-    one's loss: that others are worth no more in every way of adding up is not enough."""
-    return all(Counter(events) <= Counter(paid.get(unit, ())) for unit, events in met.items())
 
 
 @frozen
@@ -148,7 +141,7 @@ def covered(db: sqlite3.Connection, charge: int) -> list[str]:
     if slot is None or not 0 <= slot < len(slots):
         return [f"r{charge}: plan {plan} of `{analyst}` has no such slot"]
     met = {fold(line.unit): line.events for line in lines(db, charge)}
-    fits = within(met, {unit: read(events) for unit, events in slots[slot].items()})
+    fits = among(met, {unit: read(events) for unit, events in slots[slot].items()})
     return [] if fits else [f"r{charge}: it costs more than plan {plan} paid for it"]
 
 
