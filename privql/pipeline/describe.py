@@ -17,9 +17,9 @@ from privql.policy.catalog import Catalog
 from privql.syntax import ast, unparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from privql.ledger import BudgetState
+    from privql.ledger import BudgetState, Standing
     from privql.pipeline.price import BudgetCost
     from privql.pipeline.purse import BudgetReport
 
@@ -32,6 +32,7 @@ def told(
     budget: BudgetReport,
     releases: Mapping[str, str],
     cart: Callable[[], Cart],
+    standing: Sequence[Standing] = (),
 ) -> Release:
     match check.statement:
         case ast.Show(what=what) if what.upper() == "TABLES":
@@ -39,7 +40,7 @@ def told(
             rows += [(view.name, "view") for view in catalog.views]
             return _table(("table", "kind"), [*rows, *((name, "release") for name in releases.values())])
         case ast.Show(what=what) if what.upper() == "RELEASES":
-            return _table(("release",), [(name,) for name in releases.values()])
+            return _releases(releases, standing)
         case ast.Show():
             return _budgets(budget)
         case ast.Describe(path=path):
@@ -54,6 +55,24 @@ def told(
             return _table(("setting", "value"), [(name, unparse(value))])
         case _:
             raise refuse("PQL0408", "this statement cannot be run", check.span).in_source(check.source)
+
+
+def _releases(names: Mapping[str, str], standing: Sequence[Standing]) -> Release:
+    """Those that are made again and again say how far they are."""
+    if not standing:
+        return _table(("release",), [(name,) for name in names.values()])
+    again = {one.name: _far(one) for one in standing}
+    alone = [name for name in names.values() if name not in again]
+    return _table(("release", "runs"), [*((name, "") for name in alone), *again.items()])
+
+
+def _far(one: Standing) -> str:
+    if one.last == "reserved":
+        return f"run {one.taken} of {one.runs} has no answer yet"
+    if one.taken == one.runs:
+        return f"all {one.runs} runs were taken"
+    begins = "now" if one.due is None or one.next != one.taken else f"at {moment(one.due)}"
+    return f"{one.taken} of {one.runs} runs, the next {begins}"
 
 
 def _budgets(report: BudgetReport) -> Release:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from privql.diagnostics import Diagnostic, refuse
 from privql.frozen import frozen
 from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, run_name
 from privql.names import fold
@@ -41,7 +42,12 @@ class Lookup:
         return check
 
     def _answered(self, check: StatementCheck) -> StatementCheck:
-        from privql.pipeline.request import inputs, request_for
+        from privql.pipeline.request import inputs, read_by, request_for
+
+        for name in read_by(check) if check.env.promised else ():
+            release = check.env.release(name)
+            if fold(name) in check.env.promised and release is not None and release.growing:
+                return replace(check, diagnostics=(*check.diagnostics, _growing(release.name, check)))
 
         def released(name: str) -> str:
             return f"{fold(name)} of this text" if fold(name) in check.env.promised else self.release_id(name)
@@ -91,3 +97,14 @@ class Lookup:
 
     def release_id(self, name: str) -> str:
         return NamedReleases(self.ledger, self.analyst).stored(name).release_id
+
+
+def _growing(name: str, check: StatementCheck) -> Diagnostic:
+    """What such a query is depends on how many runs there are, and so whether it was answered and paid for."""
+    problem = refuse(
+        "PQL0512",
+        f"`{name}` grows in this text, so nothing that it is read for can be paid for here",
+        check.span,
+        help=f"read it in a text of its own, or one run by its name, `{run_name(name, 1)}`",
+    )
+    return problem.in_source(check.source).diagnostics[0]

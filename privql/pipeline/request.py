@@ -68,11 +68,10 @@ def inputs(check: StatementCheck, released: Released) -> str:
     Two analysts may each have a release `r`; a query that reads `r` is another query for each of them.
     """
     assert check.query is not None
-    named = sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
     return json.dumps(
         {
             "parameters": _values(check),
-            "releases": {name: released(name) for name in named},
+            "releases": {name: released(name) for name in read_by(check)},
             "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
             **_run(check),
         }
@@ -85,6 +84,12 @@ def _run(check: StatementCheck) -> dict[str, object]:
         return {}
     plan, slot = check.place
     return {"run": [plan.plan, slot + 1]}
+
+
+def read_by(check: StatementCheck) -> list[str]:
+    """The releases that it reads, by their names."""
+    assert check.query is not None
+    return sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
 
 
 def values(check: StatementCheck) -> str:

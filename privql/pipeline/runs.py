@@ -23,6 +23,7 @@ from privql.finish.runs import RUN, run_domain
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.events import Events
+from privql.kernel.losses import Loss, loss_of
 from privql.kernel.plans import planned
 from privql.kernel.scalars import INT
 from privql.kernel.search import least
@@ -111,10 +112,9 @@ def made_again(statement: ast.CreateRelease, context: Context) -> tuple[CheckedQ
     kept = count * max(_of_keys(events) for events in first.events_by_unit.values())
     rest = max(delta - kept, Fraction(0))
 
-    @lru_cache
     def together(each: Fraction) -> Fraction:
         found = run(each, own_delta).events_by_unit.values()
-        return max(planned(events * count, rest).epsilon for events in found)
+        return max(_lost(events, count, rest).epsilon for events in found)
 
     before = env.standing.get(fold(statement.name))
     each = before if before is not None else greatest(together, total, count)
@@ -122,8 +122,14 @@ def made_again(statement: ast.CreateRelease, context: Context) -> tuple[CheckedQ
         help = "leave what clauses inside say to this one, or spend more"
         raise _refused("what is said inside costs more than all runs may spend", clause.span, help)
     program = run(each, own_delta)
-    losses = {unit: planned(met * count, rest).cost for unit, met in program.events_by_unit.items()}
+    losses = {unit: _lost(met, count, rest).cost for unit, met in program.events_by_unit.items()}
     return query, program, Runs(statement.name, count, apart, each, total, delta, rest, losses)
+
+
+@lru_cache(maxsize=256)
+def _lost(events: Events, count: int, delta: Fraction) -> Loss:
+    """What the ledger will charge for all of them."""
+    return planned(events * count, delta) if count > 1 else loss_of(events)
 
 
 def greatest(together: Callable[[Fraction], Fraction], total: Fraction, count: int) -> Fraction:
@@ -141,7 +147,15 @@ def greatest(together: Callable[[Fraction], Fraction], total: Fraction, count: i
         slope = min(max(math.log(then / cost) / math.log(nearer / guess), 0.5), 2)
         guess, cost = nearer, then
     step = Fraction(10) ** (_magnitude(guess) - 3)
-    return _four_digits((least(lambda n: n > 0 and together(n * step) > total, int(guess / step)) - 1) * step)
+    fits = int(guess / step) if cost <= total else 0  # as much does, and so what is less
+
+    def too_much(steps: int) -> bool:
+        nonlocal fits
+        if steps > fits and together(steps * step) <= total:
+            fits = steps
+        return steps > fits
+
+    return _four_digits((least(too_much, int(guess / step)) - 1) * step)
 
 
 def _own_delta(first: Callable[[Fraction | None], Plan], delta: Fraction, count: int) -> Fraction | None:

@@ -218,7 +218,8 @@ class Till:
     def _told(self, check: StatementCheck) -> Release:
         from privql.pipeline.describe import told
 
-        return told(check, self._catalog, self.budget(), self.named().names, self.cart)
+        standing = self._ledger.standing(self._analyst)
+        return told(check, self._catalog, self.budget(), self.named().names, self.cart, standing)
 
     def budget(self) -> BudgetReport:
         states = self._ledger.budget_report(self._analyst)
