@@ -84,20 +84,20 @@ def added(each: Events, one: Filter) -> int:
 
 
 def one_by_one(each: Events, one: Filter) -> int:
-    return most(lambda number: one.admits(repeated(each, number)))
+    return most(lambda number: one.admits(repeated(one, each, number)))
 
 
 def as_one(each: Events, one: Filter) -> int:
     def enough(number: int) -> bool:
         events = tuple(each[at % len(each)] for at in range(number))
-        return one.admits(planned(events, one.shares.plain * one.delta))
+        return one.admits(planned(events, one.shares.plain * one.delta, one.order))
 
     return most(enough)
 
 
-def repeated(each: Events, number: int) -> Loss:
+def repeated(one: Filter, each: Events, number: int) -> Loss:
     whole, rest = divmod(number, len(each))
-    total, power = loss_of(each[:rest]), loss_of(each)
+    total, power = one.loss(each[:rest]), one.loss(each)
     while whole:
         total, power, whole = (total + power if whole & 1 else total), power + power, whole >> 1
     return total
@@ -122,9 +122,9 @@ def speed() -> None:
         events = (event("pure", f"{rng.randint(1, 10**6)}/100000000"),)
         for times in (new, known):
             start = time.perf_counter()
-            one.admits(spent + loss_of(events))
+            one.admits(spent + one.loss(events))
             times.append(time.perf_counter() - start)
-        spent += loss_of(events)
+        spent += one.loss(events)
         start = time.perf_counter()
         one.left(spent)
         left.append(time.perf_counter() - start)

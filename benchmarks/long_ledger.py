@@ -63,10 +63,14 @@ def build(path: Path, charges: int) -> None:
         db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?, 0)", ((number + 1, *line) for number in numbers))
         names = ((analyst(number), f"n{number}", f"n{number}", number + 1) for number in numbers[::10])
         db.executemany("INSERT INTO release_name VALUES (?, ?, ?, ?)", names)
-        one = loss_of(EVENTS)
+        (order,) = db.execute("SELECT renyi_order FROM budget_filter").fetchone()
+        one = loss_of(EVENTS, Fraction(order))
         each = Counter(map(analyst, numbers))
         totals = [("", "", charges), ("research", "", charges), *(("research", who, n) for who, n in each.items())]
-        added = ((budget, who, losses.written(one.times(times))) for budget, who, times in totals)
+        added = (
+            (budget, who, losses.written((one if budget else one.unordered).times(times)))
+            for budget, who, times in totals
+        )
         db.executemany("INSERT INTO total VALUES ('patient', ?, ?, 0, ?)", added)
         for number in numbers:
             chain.append(db, "charge", number + 1)
@@ -114,7 +118,7 @@ def main(charges: int) -> None:
                 timed(f"last of {who}, other budget", lambda _, who=who: ledger.last(who, "teaching"))
                 timed(f"names of {who}", lambda _, who=who: ledger.release_names(who))
             state = ledger.budget_report("alice")[0]
-            timed("more like the last", lambda _: state.more_like(loss_of(EVENTS)))
+            timed("more like the last", lambda _: state.more_like(EVENTS))
             timed("an entry", lambda number: ledger.entry(f"r{number + 1}"), 20)
             timed("a release", lambda number: ledger.release_named("alice", f"n{number * 10}"), 50)
 

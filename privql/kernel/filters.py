@@ -21,12 +21,14 @@ from functools import lru_cache
 from typing import Literal, assert_never
 
 from privql.kernel.cost import LEAST_EPSILON
+from privql.kernel.events import Events
 from privql.kernel.gaussian import affordable, greatest_mu, root_above
 from privql.kernel.logarithm import log
-from privql.kernel.losses import ORDERS, UNIT, Loss, mu_squared_of_pure, renyi_of_pure, solved
+from privql.kernel.losses import UNIT, Loss, loss_of, mu_squared_of_pure, renyi_of_pure, solved
 from privql.kernel.search import least
 
 _BITS = 112
+_USUAL = Fraction(1, 10**6)
 
 Way = Literal["plain", "renyi", "gaussian"]
 WAYS: tuple[Way, ...] = ("plain", "renyi", "gaussian")
@@ -55,13 +57,17 @@ class Filter:
     epsilon: Fraction
     delta: Fraction
     shares: Shares
-    order: int  # which of the ORDERS: chosen before the first answer
+    order: Fraction  # of Rényi's way: chosen before the first answer
 
     def __post_init__(self) -> None:
         if self.epsilon < 0 or not 0 <= self.delta < 1:
             raise ValueError("a budget has an ε that is not negative, and a δ below 1")
-        if not 0 <= self.order < len(ORDERS):
-            raise ValueError("no such order")
+        if self.order <= 1:
+            raise ValueError("an order is above 1")
+
+    def loss(self, events: Events) -> Loss:
+        """What these lose, as this filter counts."""
+        return loss_of(events, self.order)
 
     def admits(self, loss: Loss) -> bool:
         """Whether a history that lost this much is within the budget."""
@@ -75,7 +81,7 @@ class Filter:
             case "plain":
                 return loss.epsilon <= self.epsilon and self._plain(loss)
             case "renyi":
-                return self._renyi(loss.renyi[self.order])
+                return self._renyi(self._divergence(loss))
             case "gaussian":
                 return self._gaussian(loss.gauss, loss.gauss_delta)
             case _:
@@ -87,14 +93,15 @@ class Filter:
         if loss.keys > self.shares.keys * self.delta:
             return Fraction(0)
         most = max(self.epsilon - loss.epsilon, Fraction(0)) if self._plain(loss) else Fraction(0)
-        renyi, order = loss.renyi[self.order], ORDERS[self.order]
-        for admits, guess in (
-            (lambda epsilon: self._renyi(renyi + renyi_of_pure(epsilon, order)), self._renyi_guess(loss)),
-            (
-                lambda epsilon: self._gaussian(loss.gauss + mu_squared_of_pure(epsilon), loss.gauss_delta),
-                self._gaussian_guess(loss),
-            ),
-        ):
+        renyi, order = self._divergence(loss), self.order
+
+        def by_renyi(epsilon: Fraction) -> bool:
+            return self._renyi(renyi + renyi_of_pure(epsilon, order))
+
+        def by_gauss(epsilon: Fraction) -> bool:
+            return self._gaussian(loss.gauss + mu_squared_of_pure(epsilon), loss.gauss_delta)
+
+        for admits, guess in ((by_renyi, self._renyi_guess(renyi)), (by_gauss, self._gaussian_guess(loss))):
             if guess > max(most, LEAST_EPSILON):
                 most = max(most, _greatest(admits, guess))
         return most
@@ -102,9 +109,17 @@ class Filter:
     def _plain(self, loss: Loss) -> bool:
         return loss.delta <= self.shares.plain * self.delta
 
+    def _divergence(self, loss: Loss) -> int:
+        if loss and loss.order != self.order:
+            raise ValueError("this loss has no divergence of the order that was chosen")
+        return loss.renyi
+
     def _renyi(self, divergence: int) -> bool:
-        most = _most_divergence(self.epsilon, self.shares.renyi * self.delta, self.order)
+        most = self._most_divergence()
         return most is not None and divergence <= most
+
+    def _most_divergence(self) -> int | None:
+        return _most_divergence(self.epsilon, self.shares.renyi * self.delta, self.order)
 
     def _gaussian(self, square: int, delta: Fraction) -> bool:
         rest = self.shares.gauss * self.delta - delta
@@ -112,12 +127,11 @@ class Filter:
             return False
         return not square or (rest > 0 and affordable(self.epsilon, root_above(Fraction(square, UNIT)), rest))
 
-    def _renyi_guess(self, loss: Loss) -> float:
-        most = _most_divergence(self.epsilon, self.shares.renyi * self.delta, self.order)
-        rest = ((most or 0) - loss.renyi[self.order]) / UNIT
+    def _renyi_guess(self, divergence: int) -> float:
+        rest = ((self._most_divergence() or 0) - divergence) / UNIT
         if rest <= 0:
             return 0.0
-        order = float(ORDERS[self.order])
+        order = float(self.order)
         if rest * order < 1e-6:
             return math.sqrt(2 * rest / order)
 
@@ -138,25 +152,34 @@ class Filter:
         return 2 * math.atanh(math.erf(half)) if half < 3 else max(half * half, -math.log(math.erfc(half) / 2 + 1e-300))
 
 
-def order_for(epsilon: Fraction, delta: Fraction, shares: Shares) -> int:
-    """The order that admits the most of many equal charges, each a hundredth of ε. Any order is sound; without a δ,
-    or an ε, none is of use."""
-    if not epsilon or not shares.renyi * delta:
-        return 0
-    best, most = 0, Fraction(0)
-    for at, order in enumerate(ORDERS):
-        number = Fraction(_most_divergence(epsilon, shares.renyi * delta, at) or 0, renyi_of_pure(epsilon / 100, order))
-        if number > most:
-            best, most = at, number
-    return best
+def order_for(epsilon: Fraction, delta: Fraction, shares: Shares, usual: Fraction | None = None) -> Fraction:
+    """The order that admits the most charges of the usual ε, or of a hundredth of all; its distance from 1 has three
+    digits. Any order is sound. Of a budget that has no δ yet, as if it had the usual one."""
+    if not epsilon:
+        return Fraction(2)
+    each, share = usual or epsilon / 100, shares.renyi * delta or _USUAL
+
+    def admitted(above: Fraction) -> Fraction:
+        most = _most_divergence(epsilon, share, 1 + above)
+        return Fraction(most or 0, renyi_of_pure(each, 1 + above))
+
+    coarse = [Fraction(2) ** k for k in range(-12, 42)]
+    near = max(coarse, key=admitted)
+    unit = Fraction(10) ** (math.floor(math.log10(near / 2)) - 2)
+    low, high = math.floor(near / 2 / unit), math.ceil(2 * near / unit)
+    while high - low > 2:  # it has one top
+        third = max((high - low) // 3, 1)
+        left, right = low + third, high - third
+        low, high = (left, high) if admitted(left * unit) < admitted(right * unit) else (low, right)
+    best = max(range(low, high + 1), key=lambda at: admitted(at * unit))
+    return 1 + best * unit
 
 
 @lru_cache(maxsize=1024)
-def _most_divergence(epsilon: Fraction, delta: Fraction, at: int) -> int | None:
+def _most_divergence(epsilon: Fraction, delta: Fraction, order: Fraction) -> int | None:
     """How much divergence of an order (ε, δ) bears, in units rounded down; None if none at all."""
     if not delta:
         return None
-    order = ORDERS[at]
     taken, gained = log(order * delta, _BITS)[0], log(1 - 1 / order, _BITS)[1]
     most = math.floor(UNIT * (epsilon + (taken / (order - 1) - gained) / (1 << _BITS)))
     return most if most >= 0 else None

@@ -1,5 +1,7 @@
 """What a unit has lost, in every way of adding up at once: numbers that add, and are never less than the truth.
 
+Rényi divergences are of one order, which whoever promises something chose beforehand; without a choice, none is kept.
+
 Of each event (`events`), with p = e^ε/(1+e^ε):
 
 | | ε, δ | Rényi divergence of order α | μ² of Gaussian privacy |
@@ -19,7 +21,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -33,7 +35,6 @@ from privql.kernel.normal import tail
 from privql.kernel.search import least
 from privql.kernel.zcdp import greatest_rho
 
-ORDERS = tuple(1 + Fraction(part * 2**k, 16) for k in range(14) for part in (4, 5, 6, 7))  # α-1 = 1/4, 5/16, … 3584
 UNIT = 2**64
 
 _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
@@ -45,27 +46,38 @@ class Loss:
     epsilon: Fraction
     delta: Fraction  # what plain addition bears beside ε
     keys: Fraction  # what every way of adding up bears
-    renyi: tuple[int, ...]  # at each of the ORDERS
     gauss: int
     gauss_delta: Fraction  # what Gaussian privacy bears beside μ²
+    order: Fraction | None = None
+    renyi: int = 0  # the divergence of that order
 
     def __post_init__(self) -> None:
         amounts = (self.epsilon, self.delta, self.keys, self.gauss_delta)
-        wholes = (*self.renyi, self.gauss)
+        wholes = (self.renyi, self.gauss)
         if {*map(type, amounts)} != {Fraction} or {*map(type, wholes)} != {int} or min(wholes) < 0 or min(amounts) < 0:
             raise ValueError("a loss is made of exact numbers that are not negative")
-        if len(self.renyi) != len(ORDERS):
-            raise ValueError("a loss has a divergence of every order")
+        if self.order is None and self.renyi:
+            raise ValueError("a divergence has an order")
 
     def __add__(self, other: Loss) -> Loss:
+        if not self or not other:
+            return self or other
+        if self.order != other.order:
+            raise ValueError("divergences of two orders have no sum")
         return Loss(
             self.epsilon + other.epsilon,
             self.delta + other.delta,
             self.keys + other.keys,
-            tuple(map(int.__add__, self.renyi, other.renyi)),
             self.gauss + other.gauss,
             self.gauss_delta + other.gauss_delta,
+            self.order,
+            self.renyi + other.renyi,
         )
+
+    @property
+    def unordered(self) -> Loss:
+        """Without its divergence: what is added up of budgets that chose different orders."""
+        return replace(self, order=None, renyi=0)
 
     def times(self, number: int) -> Loss:
         """What so many of it come to."""
@@ -73,24 +85,27 @@ class Loss:
             self.epsilon * number,
             self.delta * number,
             self.keys * number,
-            tuple(each * number for each in self.renyi),
             self.gauss * number,
             self.gauss_delta * number,
+            self.order,
+            self.renyi * number,
         )
 
     def __le__(self, other: Loss) -> bool:
         """In every way; not a total order."""
+        if self and self.order != other.order:
+            return False
         return (
             self.epsilon <= other.epsilon
             and self.delta <= other.delta
             and self.keys <= other.keys
-            and all(map(int.__le__, self.renyi, other.renyi))
+            and self.renyi <= other.renyi
             and self.gauss <= other.gauss
             and self.gauss_delta <= other.gauss_delta
         )
 
     def __bool__(self) -> bool:
-        return self != NO_LOSS
+        return bool(self.epsilon or self.delta or self.keys or self.renyi or self.gauss or self.gauss_delta)
 
     @property
     def cost(self) -> Cost:
@@ -98,48 +113,48 @@ class Loss:
         return Cost(self.epsilon, self.delta + self.keys)
 
 
-NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0), (0,) * len(ORDERS), 0, Fraction(0))
+NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0), 0, Fraction(0))
 
 
-def loss_of(events: Events) -> Loss:
-    each = [NO_LOSS, *map(_loss_of, events)]
-    return Loss(
-        sum((one.epsilon for one in each), Fraction(0)),
-        sum((one.delta for one in each), Fraction(0)),
-        sum((one.keys for one in each), Fraction(0)),
-        tuple(map(sum, zip(*(one.renyi for one in each), strict=True))),
-        sum(one.gauss for one in each),
-        sum((one.gauss_delta for one in each), Fraction(0)),
-    )
+def loss_of(events: Events, order: Fraction | None = None) -> Loss:
+    return sum((_loss_of(event, order) for event in events), NO_LOSS)
 
 
 @lru_cache(maxsize=1024)
-def _loss_of(event: Event) -> Loss:
+def _loss_of(event: Event, order: Fraction | None) -> Loss:
     epsilon, delta, none = event.cost.epsilon, event.cost.delta, Fraction(0)
+    renyi = 0 if order is None else _divergence(event, order)
     match event.kind:
-        case "pure":
-            return Loss(epsilon, none, none, _of_pure(epsilon), mu_squared_of_pure(epsilon), none)
+        case "pure" | "ranged":
+            return Loss(epsilon, none, none, mu_squared_of_pure(epsilon), none, order, renyi)
         case "keys":
-            return Loss(epsilon, none, delta, _of_pure(epsilon), mu_squared_of_pure(epsilon), none)
-        case "ranged":
-            pairs = zip(_of_pure(epsilon), _concentrated(epsilon**2 / 8), strict=True)
-            return Loss(epsilon, none, none, tuple(map(min, pairs)), mu_squared_of_pure(epsilon), none)
+            return Loss(epsilon, none, delta, mu_squared_of_pure(epsilon), none, order, renyi)
         case "gaussian":
-            square = greatest_mu(epsilon, delta) ** 2
-            return Loss(epsilon, delta, none, _concentrated(square / 2), math.ceil(square * UNIT), none)
+            square = math.ceil(greatest_mu(epsilon, delta) ** 2 * UNIT)
+            return Loss(epsilon, delta, none, square, none, order, renyi)
         case "concentrated":
-            rho = greatest_rho(epsilon, delta)
-            return Loss(epsilon, delta, none, _concentrated(rho), mu_squared_of_pure(epsilon), delta)
+            return Loss(epsilon, delta, none, mu_squared_of_pure(epsilon), delta, order, renyi)
         case _:
             assert_never(event.kind)
 
 
-def _concentrated(rho: Fraction) -> tuple[int, ...]:
-    return tuple(math.ceil(order * rho * UNIT) for order in ORDERS)
+def _divergence(event: Event, order: Fraction) -> int:
+    epsilon, delta = event.cost.epsilon, event.cost.delta
+    match event.kind:
+        case "pure" | "keys":
+            return renyi_of_pure(epsilon, order)
+        case "ranged":
+            return min(renyi_of_pure(epsilon, order), _concentrated(epsilon**2 / 8, order))
+        case "gaussian":
+            return _concentrated(greatest_mu(epsilon, delta) ** 2 / 2, order)
+        case "concentrated":
+            return _concentrated(greatest_rho(epsilon, delta), order)
+        case _:
+            assert_never(event.kind)
 
 
-def _of_pure(epsilon: Fraction) -> tuple[int, ...]:
-    return tuple(renyi_of_pure(epsilon, order) for order in ORDERS)
+def _concentrated(rho: Fraction, order: Fraction) -> int:
+    return math.ceil(order * rho * UNIT)
 
 
 def renyi_of_pure(epsilon: Fraction, order: Fraction) -> int:
@@ -192,14 +207,16 @@ def solved(enough: Callable[[float], bool], low: float, high: float) -> float:
 def written(loss: Loss) -> str:
     """The one text of it, exact."""
     amounts = map(str, (loss.epsilon, loss.delta, loss.keys, loss.gauss_delta))
-    return json.dumps([*amounts, loss.gauss, list(loss.renyi)], separators=(",", ":"))
+    order = None if loss.order is None else str(loss.order)
+    return json.dumps([*amounts, loss.gauss, order, loss.renyi], separators=(",", ":"))
 
 
 def read(text: str) -> Loss:
     """What `written` wrote; a ValueError for anything else."""
     match json.loads(text):
-        case [str(epsilon), str(delta), str(keys), str(gauss_delta), int(gauss), [*renyi]]:
-            of = Loss(amount(epsilon), amount(delta), amount(keys), tuple(renyi), gauss, amount(gauss_delta))
+        case [str(epsilon), str(delta), str(keys), str(gauss_delta), int(gauss), str() | None as order, int(renyi)]:
+            at = None if order is None else amount(order)
+            of = Loss(amount(epsilon), amount(delta), amount(keys), gauss, amount(gauss_delta), at, renyi)
         case _:
             raise ValueError("a loss is written as its numbers")
     if written(of) != text:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 
@@ -39,10 +40,10 @@ _DIGITS = 5  # of an ε that is found
 _PLACES = 6  # of a δ, behind those of the one it may be
 
 
-def planned(events: Events, delta: Fraction) -> Loss:
+def planned(events: Events, delta: Fraction, order: Fraction | None = None) -> Loss:
     """What all of them together lose, if none of their parameters depends on any of the answers. Plain addition then
     bears the least ε that goes with a δ up to `delta`, or the sums where these are no more."""
-    plain = loss_of(events)
+    plain = loss_of(events, order)
     chance = sum((event.cost.delta for event in events if event.kind == "concentrated"), Fraction(0))
     if not events or chance >= delta:
         return plain
@@ -51,7 +52,7 @@ def planned(events: Events, delta: Fraction) -> Loss:
     found, failing = _least_epsilon(epsilons, square, delta - chance)
     if found >= plain.epsilon and plain.delta <= delta:
         return plain
-    return Loss(found, failing + chance, plain.keys, plain.renyi, plain.gauss, plain.gauss_delta)
+    return replace(plain, epsilon=found, delta=failing + chance)
 
 
 def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:

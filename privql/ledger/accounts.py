@@ -12,7 +12,7 @@ from privql.frozen import frozen
 from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
-from privql.kernel.events import Events
+from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import windows
 from privql.ledger.errors import LedgerError, OverBudget, Reason
@@ -37,8 +37,8 @@ class Asking:
 
     @classmethod
     def one(cls, events: Events) -> Asking:
-        loss = loss_of(events)
-        return cls(loss.cost, (loss.epsilon,), lambda _: (loss,))
+        cost = cost_of(events)
+        return cls(cost, (cost.epsilon,), lambda paying: (loss_of(events, paying.order),))
 
 
 def totals(db: sqlite3.Connection, unit: str, budget: str, window: int, analyst: str = "") -> Totals:
@@ -141,7 +141,7 @@ def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetStat
     windows.opened(db, paying, policy.record.version)
     spending = totals(db, unit, paying.budget.name, window, analyst)
     for budget, by in scopes(paying.budget.name, analyst):
-        after = spending.get((budget, by), NO_LOSS) + loss
+        after = spending.get((budget, by), NO_LOSS) + (loss if budget else loss.unordered)
         db.execute(
             "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",

@@ -64,7 +64,7 @@ KINDS = {
         "the filters of budget `{name}`",
         ("name",),
         ("shares", "renyi_order"),
-        follows=lambda before, after: before["renyi_order"] is None,
+        follows=lambda before, after: before["shares"] is None and before["renyi_order"] == after["renyi_order"],
     ),
     "window": Kind(
         "budget_window",

@@ -19,8 +19,7 @@ from collections.abc import Iterable, Mapping
 
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable
-from privql.kernel.events import Events, cost_of, read, written
-from privql.kernel.losses import NO_LOSS, loss_of
+from privql.kernel.events import Events, among, cost_of, read, written
 from privql.ledger import chain, forgetting, notes, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.errors import LedgerError, NameTaken, NoMoreRuns
@@ -264,13 +263,13 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
 
 
 def overdrawn(steps: Iterable[Draw], charges: Iterable[ChargeLine]) -> bool:
-    """Whether the steps together cost any unit more than it was charged, by any way of counting."""
-    lost = {fold(line.unit): loss_of(line.events) for line in charges}
+    """Whether the steps together are more than any unit was charged for."""
+    paid = {fold(line.unit): line.events for line in charges}
     met: dict[str, Events] = {}
     for step in steps:
         for unit, events in step.spent.items():
             met[unit] = met.get(unit, ()) + events
-    return not all(loss_of(events) <= lost.get(unit, NO_LOSS) for unit, events in met.items())
+    return not among(met, paid)
 
 
 def _spent(text: str) -> dict[str, Events]:

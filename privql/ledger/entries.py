@@ -100,7 +100,7 @@ def _recompute(db: sqlite3.Connection, found: list[str]) -> None:
             found += plans.covered(db, number)
             continue
         for line in one.charges:
-            loss = loss_of(line.events)
+            loss = loss_of(line.events, audit.order(one.policy_version, line.budget))
             paid = line.unit, line.budget, line.window, loss, (loss.epsilon,)
             audit.charge(one.release_id, one.policy_version, one.analyst, *paid)
     for plan in waiting:
@@ -122,6 +122,9 @@ class _Audit:
         self._windows: dict[str, int] = {}  # by budget: the last in which it paid
         budgets = ((version, budget) for version, policy in policies.items() for budget in policy.budgets.values())
         self.every = {(fold(budget.name), version): budget.every for version, budget in budgets}
+
+    def order(self, version: int, budget: str) -> Fraction | None:
+        return self._policies[version].orders.get(fold(budget))
 
     def plan(self, plan: plans.PlanEntry) -> None:
         name = f"plan {plan.number}"
@@ -155,4 +158,4 @@ class _Audit:
         if row is None or refusal(accounts.state(policy, row, analyst, spending), loss, queries):
             self._found.append(f"{what}: budget `{budget}` could not afford it")
         for whole in at.values():
-            self.lost[unit, *whole] += loss
+            self.lost[unit, *whole] += loss if whole[0] else loss.unordered

@@ -14,7 +14,6 @@ from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
-from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import (
     accounts,
     chain,
@@ -296,15 +295,15 @@ class Ledger:
         wanted = [loss for of, loss in rows if every or of == fold(budget or "")]
         return sum((losses.read(loss).cost for loss in wanted), Cost())
 
-    def last(self, analyst: str, budget: str) -> Loss:
-        """What the analyst's last query lost of a budget: how many like it are left is what people ask."""
+    def last(self, analyst: str, budget: str) -> Events:
+        """What a unit met by the analyst's last query from a budget: how many like it are left is what people ask."""
         query = "SELECT events FROM charge_line JOIN charge ON id = charge WHERE analyst = ? AND budget = ?"
         with self._store.transaction("DEFERRED") as db:
             ever = "SELECT 1 FROM total WHERE budget = ? AND analyst = ?"
             if db.execute(ever, (fold(budget), fold(analyst))).fetchone() is None:
-                return NO_LOSS  # without a look at all that the analyst asked of others
+                return ()  # without a look at all that the analyst asked of others
             row = db.execute(f"{query} ORDER BY id DESC LIMIT 1", (fold(analyst), budget)).fetchone()
-        return NO_LOSS if row is None else loss_of(mechanisms.read(row[0]))
+        return () if row is None else mechanisms.read(row[0])
 
     def get_release(self, analyst: str, release_id: str) -> StoredRelease | None:
         """The answer, if there is one that this analyst may see."""

@@ -10,10 +10,10 @@ from fractions import Fraction
 from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
-from privql.kernel.events import Event, Events
+from privql.kernel.events import Event, Events, cost_of
 from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger.amounts import read, shares_written
+from privql.ledger.amounts import read, shares_written, written
 from privql.names import fold
 
 
@@ -23,15 +23,25 @@ def on_events(db: sqlite3.Connection) -> None:
     from privql.ledger.charges import identity
 
     analysts = dict(db.execute("SELECT id, analyst FROM charge"))
-    totals: dict[tuple[str, str, str], Loss] = defaultdict(lambda: NO_LOSS)
     met: dict[int, dict[str, Events]] = defaultdict(dict)
+    paid: list[tuple[str, str, str, Events]] = []
     rows = db.execute("SELECT charge, unit, budget, epsilon, delta FROM charge_line_before ORDER BY charge, unit")
     for number, unit, budget, epsilon, delta in rows.fetchall():
         events = _met(read(epsilon), read(delta))
         met[number][fold(unit)] = events
+        paid.append((fold(unit), fold(budget), analysts[number], events))
         db.execute("INSERT INTO charge_line VALUES (?, ?, ?, ?)", (number, unit, budget, mechanisms.written(events)))
-        for scope in (("", ""), (fold(budget), ""), (fold(budget), analysts[number])):
-            totals[fold(unit), *scope] += loss_of(events)
+    for name, unit, epsilon, delta in db.execute("SELECT name, unit, epsilon, delta FROM budget ORDER BY version"):
+        spent = [events for of, by, _, events in paid if (of, by) == (fold(unit), fold(name))]
+        keys = sum((cost_of(events).delta for events in spent), Fraction(0))
+        _divided(db, fold(name), read(epsilon), read(delta), keys)
+    orders = {name: read(order) for name, order in db.execute("SELECT name, renyi_order FROM budget_filter")}
+    totals: dict[tuple[str, str, str], Loss] = defaultdict(lambda: NO_LOSS)
+    for unit, budget, analyst, events in paid:
+        loss = loss_of(events, orders[budget])
+        totals[unit, "", ""] += loss.unordered
+        for by in ("", analyst):
+            totals[unit, budget, by] += loss
     for whose, loss in totals.items():
         db.execute("INSERT INTO total VALUES (?, ?, ?, ?)", (*whose, losses.written(loss)))
     for number, query, parameters, version, data, measurements in db.execute(
@@ -42,8 +52,6 @@ def on_events(db: sqlite3.Connection) -> None:
     for number, step, spent in db.execute("SELECT charge, step, spent FROM draw").fetchall():
         said = {unit: mechanisms.written(_met(*map(read, cost))) for unit, cost in json.loads(spent).items()}
         db.execute("UPDATE draw SET spent = ? WHERE charge = ? AND step = ?", (json.dumps(said), number, step))
-    for name, unit, epsilon, delta in db.execute("SELECT name, unit, epsilon, delta FROM budget ORDER BY version"):
-        _divided(db, fold(name), read(epsilon), read(delta), totals[fold(unit), fold(name), ""])
 
 
 def _met(epsilon: Fraction, delta: Fraction) -> Events:
@@ -51,9 +59,12 @@ def _met(epsilon: Fraction, delta: Fraction) -> Events:
     return (Event("keys" if delta else "pure", Cost(epsilon, delta)),) if epsilon or delta else ()
 
 
-def _divided(db: sqlite3.Connection, name: str, epsilon: Fraction, delta: Fraction, lost: Loss) -> None:
+def _divided(db: sqlite3.Connection, name: str, epsilon: Fraction, delta: Fraction, keys: Fraction) -> None:
     """As any budget's δ is, unless more of it was spent already than would be there."""
-    shares = DEFAULT if lost.keys <= DEFAULT.keys * delta else Shares(Fraction(1), *[Fraction(0)] * 3)
-    row = name, shares_written(shares), order_for(epsilon, delta, shares) if delta else None
-    if delta or not db.execute("SELECT 1 FROM budget_filter WHERE name = ?", (name,)).fetchone():
-        db.execute("INSERT OR REPLACE INTO budget_filter VALUES (?, ?, ?)", row)
+    shares = DEFAULT if keys <= DEFAULT.keys * delta else Shares(Fraction(1), *[Fraction(0)] * 3)
+    said = shares_written(shares) if delta else None
+    if db.execute("UPDATE budget_filter SET shares = ? WHERE name = ? AND ? IS NOT NULL", (said, name, said)).rowcount:
+        return
+    if not db.execute("SELECT 1 FROM budget_filter WHERE name = ?", (name,)).fetchone():
+        row = name, said, written(order_for(epsilon, delta, shares))
+        db.execute("INSERT INTO budget_filter VALUES (?, ?, ?)", row)

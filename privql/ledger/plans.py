@@ -148,7 +148,7 @@ def covered(db: sqlite3.Connection, charge: int) -> list[str]:
 def priced(queries: list[Events], loss: Loss) -> bool:
     """Whether a plan of these queries may be charged so."""
     events = tuple(event for query in queries for event in query)
-    return planned(events, loss.delta) <= loss
+    return planned(events, loss.delta, loss.order) <= loss
 
 
 def bill(
@@ -175,11 +175,11 @@ def asking(queries: Sequence[Events], delta: Fraction | None = None) -> Asking:
     def losses(paying: BudgetState) -> Iterable[Loss]:
         """With as much δ as is usual; if that is not enough, with all that is left for it; or with none."""
         if delta is not None:
-            yield planned(events, delta)
+            yield planned(events, delta, paying.order)
             return
-        yield planned(events, paying.budget.shares.plain * paying.limit.delta * USUAL)
-        yield planned(events, paying.noise_delta)
-        yield loss_of(events)
+        yield planned(events, paying.budget.shares.plain * paying.limit.delta * USUAL, paying.order)
+        yield planned(events, paying.noise_delta, paying.order)
+        yield loss_of(events, paying.order)
 
     cost = sum((cost_of(query) for query in queries), Cost())
     return Asking(cost, tuple(cost_of(query).epsilon for query in queries), losses)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text, check_chargeable, check_delta
-from privql.kernel.filters import Shares, order_for
+from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.ledger import chain, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.errors import LedgerError
@@ -31,7 +32,7 @@ class Policy:
     budgets: dict[str, BudgetRow]  # by folded name
     grants: dict[tuple[str, str], GrantRow]  # by folded budget and analyst
     tables: frozenset[str]  # folded names
-    orders: dict[str, int]  # of the Rényi filter, by folded budget, once applied
+    orders: dict[str, Fraction]  # of the Rényi filter, by folded budget, once applied
 
     def of_unit(self, unit: str) -> list[BudgetRow]:
         return [budget for budget in self.budgets.values() if fold(budget.unit) == fold(unit)]
@@ -50,6 +51,8 @@ def declared(text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]
     for budget in budgets:
         if not budget.name or not budget.unit:
             raise LedgerError("a budget needs a name and a unit")
+        if not budget.delta:  # how nothing is split says nothing
+            budget = replace(budget, shares=DEFAULT)
         if by_name.setdefault(fold(budget.name), budget) is not budget:
             raise LedgerError(f"budget `{budget.name}` is declared twice")
         epsilons = budget.epsilon, budget.default_epsilon, budget.max_epsilon
@@ -102,23 +105,21 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
 
 
 def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
-    """How δ is split among the filters, and the order of one of them, are chosen once: when a budget first has any.
+    """The order of one filter is chosen when a budget is first declared, how its δ is split when it first has any.
 
     Each filter answers for its share of δ over all that the budget ever admits. Were they chosen anew, those before
     would answer for theirs as well.
     """
-    name, shares = fold(budget.name), shares_written(budget.shares)
-    order = order_for(budget.epsilon, budget.delta, budget.shares) if budget.delta else None
-    kept = db.execute("SELECT shares, renyi_order FROM budget_filter WHERE name = ?", (name,)).fetchone()
-    if kept is None or kept[1] is None:
-        db.execute(
-            "INSERT INTO budget_filter VALUES (?, ?, ?) ON CONFLICT (name)"
-            " DO UPDATE SET shares = excluded.shares, renyi_order = excluded.renyi_order",
-            (name, shares, order),
-        )
-        if (shares, order) != kept:
-            chain.append(db, "filter", name)
-    elif kept[0] != shares:
+    name, shares = fold(budget.name), shares_written(budget.shares) if budget.delta else None
+    kept = db.execute("SELECT shares FROM budget_filter WHERE name = ?", (name,)).fetchone()
+    if kept is None:
+        order = written(order_for(budget.epsilon, budget.delta, budget.shares, budget.default_epsilon))
+        db.execute("INSERT INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
+        chain.append(db, "filter", name)
+    elif shares is not None and kept[0] is None:
+        db.execute("UPDATE budget_filter SET shares = ? WHERE name = ?", (shares, name))
+        chain.append(db, "filter", name)
+    elif shares not in (None, kept[0]):
         raise LedgerError(
             f"the δ of budget `{budget.name}` was split when it was first declared, and stays so: each way of adding "
             f"up answers for its share of all that was ever charged; write `{_spelled(shares_read(kept[0]))}`"
@@ -141,7 +142,7 @@ def newest(db: sqlite3.Connection) -> int:
 def load(db: sqlite3.Connection, version: int) -> Policy:
     record = PolicyRecord(*db.execute(f"{_RECORD} WHERE version = ?", (version,)).fetchone())
     kept = db.execute("SELECT name, shares, renyi_order FROM budget_filter")
-    filters = {name: (shares_read(shares), order or 0) for name, shares, order in kept}
+    filters = {name: (DEFAULT if said is None else shares_read(said), read(order)) for name, said, order in kept}
     budgets = {}
     rows = db.execute("SELECT * FROM budget WHERE version = ?", (version,))
     for _, name, unit, epsilon, delta, *optional, every in rows:

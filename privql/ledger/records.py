@@ -12,7 +12,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
 from privql.kernel.filters import DEFAULT, Filter, Shares
-from privql.kernel.losses import Loss
+from privql.kernel.losses import Loss, loss_of
 
 
 @frozen
@@ -71,7 +71,7 @@ class BudgetState:
     budget: BudgetRow
     analyst: str | None
     grant: GrantRow | None
-    order: int  # of the Rényi filter: chosen when the budget was first declared
+    order: Fraction  # of the Rényi filter: chosen when the budget was first declared
     lost: Loss  # by everyone, in this budget and window
     own_lost: Loss  # by this analyst, in this budget and window
     unit_spent: Cost  # by everyone, in all budgets of the unit, ever: what the unit has lost
@@ -133,8 +133,9 @@ class BudgetState:
         left = min(plain * self.budget.delta - self.lost.delta, plain * self.limit.delta - self.own_lost.delta)
         return max(left, Fraction(0))
 
-    def more_like(self, one: Loss) -> int:
-        """How many charges of this loss are admitted yet; no more than a billion are counted."""
+    def more_like(self, met: Events) -> int:
+        """How many charges of these mechanisms are admitted yet; no more than a billion are counted."""
+        one = loss_of(met, self.order)
         if not one:
             return _UNCOUNTED
         low, high = 0, 1

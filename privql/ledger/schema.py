@@ -69,7 +69,7 @@ _NOTES = (
 
 _EVENTS: tuple[str | Move, ...] = (
     """CREATE TABLE budget_filter (
-        name TEXT PRIMARY KEY, shares TEXT NOT NULL, renyi_order INTEGER) WITHOUT ROWID""",
+        name TEXT PRIMARY KEY, shares TEXT, renyi_order TEXT NOT NULL) WITHOUT ROWID""",
     """CREATE TABLE plan (
         id INTEGER PRIMARY KEY, identity BLOB NOT NULL, analyst TEXT NOT NULL,
         policy_version INTEGER NOT NULL REFERENCES policy, slots TEXT NOT NULL, after_charge INTEGER NOT NULL,

@@ -7,21 +7,32 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from privql.frozen import frozen
-from privql.kernel.events import cost_of
+from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import Loss, loss_of
+from privql.kernel.plans import planned
 from privql.ledger import plans
 from privql.ledger.entries import all_entries
 
 
 @frozen
 class SpendingLine:
-    """What a unit lost, and what paid."""
+    """What a unit met, and what paid."""
 
     unit: str
     budget: str
     window: int
-    loss: Loss
-    queries: tuple[Fraction, ...]  # the ε of each
+    met: tuple[Events, ...]  # by each of the queries
+    delta: Fraction | None = None  # what a plan took of δ
+
+    def loss(self, order: Fraction | None) -> Loss:
+        """As it would be of a promise that chose this order."""
+        events = tuple(event for query in self.met for event in query)
+        return loss_of(events, order) if self.delta is None else planned(events, self.delta, order)
+
+    @property
+    def queries(self) -> tuple[Fraction, ...]:
+        """The ε of each."""
+        return tuple(cost_of(events).epsilon for events in self.met)
 
 
 @frozen
@@ -37,15 +48,14 @@ def spendings(db: sqlite3.Connection) -> Iterator[Spending]:
         while waiting and waiting[0].after_charge < at:
             yield _of_plan(waiting.pop(0))
         if one.plan is None and one.charges:
-            lines = [(line, loss_of(line.events)) for line in one.charges]
-            paid = tuple(SpendingLine(x.unit, x.budget, x.window, loss, (loss.epsilon,)) for x, loss in lines)
+            paid = tuple(SpendingLine(line.unit, line.budget, line.window, (line.events,)) for line in one.charges)
             yield Spending(one.release_id, one.analyst, paid)
     yield from map(_of_plan, waiting)
 
 
 def _of_plan(plan: plans.PlanEntry) -> Spending:
     lines = tuple(
-        SpendingLine(unit, budget, window, loss, tuple(cost_of(events).epsilon for events in plan.of(unit)))
+        SpendingLine(unit, budget, window, tuple(plan.of(unit)), loss.delta)
         for unit, (budget, window, loss) in plan.lines.items()
     )
     return Spending(f"plan {plan.number}", plan.analyst, lines)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 
 from privql.diagnostics import Diagnostic
 from privql.frozen import frozen
@@ -74,11 +73,10 @@ class _Bill:
         fixed = [check for check in checks if check.by_unit[unit].known for _ in range(check.times)]
         met = [_events(check, unit) for check in fixed]
         found = bill(states, met, plan.delta) if met else (states[0], NO_LOSS)
-        added = loss_of(tuple(chain.from_iterable(met)))
         if isinstance(found, tuple):
             state, loss = found
         else:
-            state, loss = states[0], added
+            state, loss = states[0], loss_of(sum(met, ()), states[0].order)
             problem = _unpayable(states, fixed, met, plan.delta, ledger, analyst)
         after = state.after(loss).left.epsilon if total.known else Amount(states[0].left.epsilon) - total
         charged = None if not total.known or loss.cost == Cost(total.constant, asks.delta) else loss.cost

@@ -9,7 +9,7 @@ from typing import Any
 
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
-from privql.kernel.losses import Loss
+from privql.kernel.events import Events
 from privql.ledger import BudgetState, Ledger
 from privql.pipeline.bills import chosen
 from privql.pipeline.price import left_text, moment, more_text
@@ -44,10 +44,10 @@ class Purse:
 
 @frozen
 class BudgetReport:
-    """Spent and left, a line a budget. `last`: what the analyst's last query lost of each."""
+    """Spent and left, a line a budget. `last`: what a unit met by the analyst's last query from each."""
 
     budgets: tuple[BudgetState, ...]
-    last: Mapping[str, Loss] = field(default_factory=dict)
+    last: Mapping[str, Events] = field(default_factory=dict)
 
     def line(self) -> str:
         return "; ".join(

@@ -18,7 +18,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.kernel.filters import WAYS, Filter, Shares, Way, order_for
 from privql.kernel.losses import NO_LOSS, Loss
-from privql.ledger import Spending
+from privql.ledger import Spending, SpendingLine
 from privql.names import fold
 from privql.pipeline.policies import catalog_from_ledger, read_policy
 from privql.pipeline.price import left_text
@@ -161,13 +161,13 @@ class _Replay:
         for line in one.lines:
             name = fold(line.budget)
             self._window[name] = max(self._window[name], line.window)
-            why = self._why_not(name, line.window, one.analyst, line.loss, line.queries)
+            why = self._why_not(name, line.window, one.analyst, self._loss(line), line.queries)
             if why is not None:
                 self.refused[name].append(Refused(one.what, why))
                 return
         for line in one.lines:
             for analyst in ("", fold(one.analyst)):
-                self._lost[fold(line.budget), line.window, analyst] += line.loss
+                self._lost[fold(line.budget), line.window, analyst] += self._loss(line)
 
     def _why_not(self, name: str, window: int, analyst: str, loss: Loss, queries: Sequence[Fraction]) -> str | None:
         row, grant = self._rows[name], self._grants.get((name, fold(analyst)))
@@ -187,8 +187,10 @@ class _Replay:
 
     def _promise(self, row: Budget) -> Filter:
         shares = Shares(*row.shares)
-        order = order_for(row.epsilon, row.delta, shares) if row.delta else 0
-        return Filter(row.epsilon, row.delta, shares, order)
+        return Filter(row.epsilon, row.delta, shares, order_for(row.epsilon, row.delta, shares, row.default_epsilon))
+
+    def _loss(self, line: SpendingLine) -> Loss:
+        return line.loss(self._promise(self._rows[fold(line.budget)]).order)
 
     def _says(self, promise: Filter, loss: Loss) -> bool:
         return promise.admits(loss) if self._how == "any" else promise.says(self._how, loss)

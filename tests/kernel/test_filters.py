@@ -17,7 +17,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events, Kind
 from privql.kernel.filters import DEFAULT, Filter, Shares, order_for
 from privql.kernel.gaussian import greatest_mu, least_epsilon
-from privql.kernel.losses import NO_LOSS, ORDERS, UNIT, Loss, loss_of
+from privql.kernel.losses import NO_LOSS, UNIT, Loss, loss_of
 from privql.kernel.plans import planned
 from tests.kernel.adversary import Law, cells, gain, response
 
@@ -29,16 +29,17 @@ def event(kind: Kind, epsilon: str | Fraction, delta: str | Fraction = "0") -> E
     return Event(kind, Cost(Fraction(epsilon), Fraction(delta)))
 
 
-def made(epsilon: str, delta: str, shares: Shares = DEFAULT) -> Filter:
-    return Filter(Fraction(epsilon), Fraction(delta), shares, order_for(Fraction(epsilon), Fraction(delta), shares))
+def made(epsilon: str, delta: str, shares: Shares = DEFAULT, usual: Fraction | None = None) -> Filter:
+    promise = Fraction(epsilon), Fraction(delta), shares
+    return Filter(*promise, order_for(*promise, usual))
 
 
-def repeated(one: Event, times: int) -> Loss:
-    return loss_of((one,) * times)
+def repeated(filter: Filter, one: Event, times: int) -> Loss:
+    return filter.loss((one,)).times(times)
 
 
 def fitting(filter: Filter, one: Event) -> int:
-    return next(n for n in range(10**4) if not filter.admits(repeated(one, n + 1)))
+    return next(n for n in range(10**4) if not filter.admits(repeated(filter, one, n + 1)))
 
 
 TENTH = event("pure", "1/10")
@@ -48,6 +49,8 @@ def test_in_numbers() -> None:
     assert fitting(made("3", "0"), TENTH) == 30
     assert fitting(made("3", "1/1000000"), TENTH) == 38
     assert fitting(made("3", "1/1000000", Shares(NONE, NONE, Fraction(1), NONE)), TENTH) == 41
+    half = Shares(*[Fraction(1, 6)] * 2, Fraction(1, 2), Fraction(1, 6))
+    assert fitting(made("3", "1/1000000", half, Fraction(1, 10)), TENTH) == 40
     assert fitting(made("3", "1/1000000"), event("ranged", "1/10")) > 120
     as_large = event("gaussian", least_epsilon(Fraction(1000, 14142), Fraction(1, 10**9)), "1e-9")
     assert fitting(made("3", "1/1000000"), as_large) == 75
@@ -56,16 +59,17 @@ def test_in_numbers() -> None:
 def test_without_a_delta_plain_addition_is_all_there_is() -> None:
     one = made("1", "0")
     third = event("pure", "1/3")
-    assert one.admits(repeated(third, 3)) and not one.admits(repeated(third, 3) + repeated(event("pure", "1e-100"), 1))
-    assert one.left(repeated(third, 2)) == Fraction(1, 3) and one.left(repeated(third, 4)) == 0
+    assert one.admits(repeated(one, third, 3))
+    assert not one.admits(repeated(one, third, 3) + repeated(one, event("pure", "1e-100"), 1))
+    assert one.left(repeated(one, third, 2)) == Fraction(1, 3) and one.left(repeated(one, third, 4)) == 0
     for kind in ("keys", "gaussian", "concentrated"):
-        assert not one.admits(loss_of((event(kind, "1/10", "1e-12"),)))
+        assert not one.admits(one.loss((event(kind, "1/10", "1e-12"),)))
 
 
 def test_found_groups_have_their_share_of_delta_and_no_more() -> None:
     one, quarter = made("3", "1/1000000"), MILLIONTH / 4
-    assert one.admits(loss_of((event("keys", "1/10", quarter),)))
-    over = loss_of((event("keys", "1/10", quarter + Fraction(1, 10**20)),))
+    assert one.admits(one.loss((event("keys", "1/10", quarter),)))
+    over = one.loss((event("keys", "1/10", quarter + Fraction(1, 10**20)),))
     assert not one.admits(over) and one.left(over) == 0
     assert not made("3", "1/1000000", Shares(NONE, Fraction(1), NONE, NONE)).admits(over)
 
@@ -74,20 +78,20 @@ def test_each_way_has_its_share_of_delta_and_no_more() -> None:
     quarter = Fraction(1, 4)
     plain, gauss = (made("3", "1/1000", Shares(NONE, *each)) for each in ((quarter, NONE, NONE), (NONE, NONE, quarter)))
     for kind in ("gaussian", "concentrated"):
-        assert plain.admits(loss_of((event(kind, "1/100", "1/4000"),)))
-        assert not plain.admits(loss_of((event(kind, "1/100", "26/100000"),)))
+        assert plain.admits(plain.loss((event(kind, "1/100", "1/4000"),)))
+        assert not plain.admits(plain.loss((event(kind, "1/100", "26/100000"),)))
     # of what has no μ, the Gaussian way bears δ; of a Gaussian, none
     chosen = event("concentrated", "1/100", "2/10000")
-    assert gauss.admits(loss_of((chosen,))) and not gauss.admits(loss_of((chosen,) * 2))
-    assert gauss.admits(loss_of((event("gaussian", "1/100", "2/10000"),) * 2))
+    assert gauss.admits(gauss.loss((chosen,))) and not gauss.admits(gauss.loss((chosen,) * 2))
+    assert gauss.admits(gauss.loss((event("gaussian", "1/100", "2/10000"),) * 2))
 
 
 def by_formula(one: Filter, loss: Loss) -> list[float]:
     """How far below its bound each filter is: plain, Rényi, Gaussian."""
-    order, delta = float(ORDERS[one.order]), float(one.delta)
+    order, delta = float(one.order), float(one.delta)
     epsilon = float(one.epsilon)
     plain = float(min(1 - loss.epsilon / one.epsilon, 1 - loss.delta / (one.shares.plain * one.delta)))
-    divergence = loss.renyi[one.order] / UNIT
+    divergence = loss.renyi / UNIT
     bound = divergence - math.log(order * float(one.shares.renyi) * delta) / (order - 1) + math.log(1 - 1 / order)
     m = math.sqrt(loss.gauss / UNIT)
     failing = norm.sf(epsilon / m - m / 2) - math.exp(epsilon) * norm.sf(epsilon / m + m / 2)
@@ -109,7 +113,7 @@ def test_filters_are_their_formulas_and_what_is_left_is_the_most_that_fits(seed:
     one = made(rng.choice(("1/10", "1", "3", "10")), rng.choice(("1/1000000", "1/1000000000", "1/100")))
     kinds, spent, by = rng.sample(KINDS, rng.randint(1, 5)), NO_LOSS, set()
     for _ in range(60):
-        spent += loss_of((rng.choice(kinds)(rng, one.epsilon),))
+        spent += one.loss((rng.choice(kinds)(rng, one.epsilon),))
         margins = by_formula(one, spent)
         if all(abs(margin) > 1e-5 for margin in margins):
             assert one.admits(spent) is any(margin > 0 for margin in margins)
@@ -118,8 +122,8 @@ def test_filters_are_their_formulas_and_what_is_left_is_the_most_that_fits(seed:
         plain = one.epsilon - spent.epsilon if spent.delta <= one.shares.plain * one.delta else NONE
         assert left >= plain and (left == plain or 10**30 % left.denominator == 0)
         if left >= Fraction(1, 10**6):
-            assert one.admits(spent + loss_of((event("pure", left),)))
-            assert not one.admits(spent + loss_of((event("pure", left * Fraction(1002, 1000)),)))
+            assert one.admits(spent + one.loss((event("pure", left),)))
+            assert not one.admits(spent + one.loss((event("pure", left * Fraction(1002, 1000)),)))
         elif not one.admits(spent):
             assert not left
     assert by
@@ -129,9 +133,9 @@ def test_no_filter_lets_by_more_than_another_loss_that_is_less() -> None:
     rng, one = random.Random(3), made("3", "1/1000000")
     for _ in range(100):
         events = tuple(rng.choice(KINDS)(rng, one.epsilon) for _ in range(rng.randint(1, 40)))
-        if one.admits(loss_of(events)):
-            assert one.admits(loss_of(events[: len(events) // 2]))
-        more = loss_of(events)
+        if one.admits(one.loss(events)):
+            assert one.admits(one.loss(events[: len(events) // 2]))
+        more = one.loss(events)
         for name in ("epsilon", "delta", "keys", "gauss_delta"):
             if one.admits(replace(more, **{name: getattr(more, name) * 2 + MILLIONTH})):  # type: ignore[arg-type]
                 assert one.admits(more)
@@ -141,13 +145,14 @@ def test_the_order_is_a_good_one_for_many_small_charges() -> None:
     for epsilon, delta in (("1/10", "1e-6"), ("1", "1e-9"), ("3", "1e-6"), ("10", "1e-6")):
         chosen = made(epsilon, delta)
         small = event("pure", Fraction(epsilon) / 500)
-        loss = loss_of((small,))
         fits = []
-        for order in range(len(ORDERS)):
+        for order in (1 + Fraction(part * 2**k, 32) for k in range(16) for part in range(8, 16)):
             most = filters._most_divergence(chosen.epsilon, chosen.delta / 4, order) or 0
-            fits.append(most / loss.renyi[order])
-        assert fits[chosen.order] >= 0.98 * max(fits)
-    assert order_for(Fraction(1), NONE, DEFAULT) == order_for(NONE, MILLIONTH, DEFAULT) == 0
+            fits.append(most / loss_of((small,), order).renyi)
+        most = filters._most_divergence(chosen.epsilon, chosen.delta / 4, chosen.order) or 0
+        assert most / loss_of((small,), chosen.order).renyi >= 0.99 * max(fits)
+    assert order_for(Fraction(1), NONE, DEFAULT) == order_for(Fraction(1), 4 * MILLIONTH, DEFAULT)  # until it has one
+    assert order_for(NONE, MILLIONTH, DEFAULT) == 2
 
 
 @pytest.mark.parametrize("shares", [(-1, 1, 0, 0), (1, 1, 0, 0), (0.25, 0, 0, 0)])
@@ -157,9 +162,13 @@ def test_shares_are_parts_of_one_whole(shares: tuple[float, ...]) -> None:
 
 
 def test_what_is_no_filter() -> None:
-    for epsilon, delta, order in ((-1, 0, 0), (1, 1, 0), (1, -1, 0), (1, 0, len(ORDERS)), (1, 0, -1)):
+    for epsilon, delta, order in ((-1, 0, 2), (1, 1, 2), (1, -1, 2), (1, 0, 1), (1, 0, -1)):
         with pytest.raises(ValueError):
-            Filter(Fraction(epsilon), Fraction(delta), DEFAULT, order)
+            Filter(Fraction(epsilon), Fraction(delta), DEFAULT, Fraction(order))
+    one = made("1", "1e-6")
+    for order in (None, one.order + 1):
+        with pytest.raises(ValueError, match="order"):
+            one.left(loss_of((event("pure", "2"),), order))
 
 
 # ---------------------------------------------------------------- the best adversary
@@ -168,16 +177,16 @@ def test_what_is_no_filter() -> None:
 Game = tuple[tuple[Event, ...], tuple[Law, ...]]
 
 
-def won(game: Game, epsilon: Fraction, admits: Callable[[Loss], bool], most: int) -> float:
+def won(game: Game, filter: Filter, most: int) -> float:
     events, laws = game
 
     @cache
     def lets(counts: tuple[int, ...]) -> bool:
         if sum(counts) > most:
             return False
-        return admits(sum((repeated(e, n) for e, n in zip(events, counts, strict=True)), NO_LOSS))
+        return filter.admits(sum((repeated(filter, e, n) for e, n in zip(events, counts, strict=True)), NO_LOSS))
 
-    return gain(laws, lets, float(epsilon))
+    return gain(laws, lets, float(filter.epsilon))
 
 
 def responses(*epsilons: str, leak: float = 0.0) -> Game:
@@ -210,19 +219,19 @@ GAMES: list[tuple[Game, str, str, Shares, int]] = [
 def test_no_adversary_wins(at: int) -> None:
     game, epsilon, delta, shares, most = GAMES[at]
     filter = made(epsilon, delta, shares)
-    assert won(game, filter.epsilon, filter.admits, most) <= float(filter.delta)
-    assert any(filter.admits(repeated(e, 1)) for e in game[0])
+    assert won(game, filter, most) <= float(filter.delta)
+    assert any(filter.admits(repeated(filter, e, 1)) for e in game[0])
 
 
 def test_planted_all_of_delta_for_each() -> None:
     game = both(normal("1", "1/10", (1.0,)), responses("1/1000", leak=0.1))
     fair = made("1", "1/10")
-    assert won(game, fair.epsilon, fair.admits, 4) <= 0.1
+    assert won(game, fair, 4) <= 0.1
     shares = Shares(*[NONE] * 4)
     for name in ("keys", "plain", "renyi", "gauss"):
         object.__setattr__(shares, name, Fraction(1))
     greedy = replace(fair, shares=shares)
-    assert won(game, greedy.epsilon, greedy.admits, 4) > 0.15
+    assert won(game, greedy, 4) > 0.15
 
 
 def test_planted_half_of_a_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,16 +240,16 @@ def test_planted_half_of_a_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
     for part, sound in ((1, True), (Fraction(1, 4), False)):
         monkeypatch.setattr(losses, "renyi_of_pure", lambda e, order, part=part: math.ceil(true(e, order) * part))
         losses._loss_of.cache_clear()
-        assert (won(game, one.epsilon, one.admits, 60) <= 0.1) is sound
+        assert (won(game, one, 60) <= 0.1) is sound
     losses._loss_of.cache_clear()
 
 
 def test_planted_an_epsilon_in_place_of_mu(monkeypatch: pytest.MonkeyPatch) -> None:
     game, one = responses("1/4", "1/5"), made("1/1000", "1/10", Shares(NONE, NONE, NONE, Fraction(1)))
-    assert won(game, one.epsilon, one.admits, 20) <= 0.1
+    assert won(game, one, 20) <= 0.1
     monkeypatch.setattr(losses, "mu_squared_of_pure", lambda epsilon: math.ceil(epsilon**2 * UNIT))
     losses._loss_of.cache_clear()
-    assert won(game, one.epsilon, one.admits, 20) > 0.12
+    assert won(game, one, 20) > 0.12
     losses._loss_of.cache_clear()
 
 

@@ -37,7 +37,7 @@ from tests.ledger.refused_calls import SYNC, WRITE, refuse
 from tests.ledger.storm import SHARE, in_child
 from tests.ledger.test_layouts import older
 
-HALF = SHARE / 2
+HALVES = met(SHARE / 2) * 2  # each answer is drawn in two steps
 PLANS, QUERIES = 4, 24
 AT_ONCE = 10  # deaths by the same ledger
 BEFORE = Fraction(3, 4)  # what an older ledger comes with
@@ -67,18 +67,18 @@ def run_plan(made: Ledger, at: int, tell: Callable[[str, bytes], None]) -> None:
 
 
 def of(at: int) -> PlanRequest:
-    return plan(*(f"p{at} {slot}" for slot in range(3)), epsilon=SHARE)
+    return plan(*(f"p{at} {slot}" for slot in range(3)), slots=((("patient", HALVES),),) * 3)
 
 
 def answer(made: Ledger, query: str, tell: Callable[[str, bytes], None], *paid: Any, name: str | None = None) -> None:
     """In two steps; the answer is what they drew."""
-    granted = made.reserve(ask(query, SHARE, name=name), *paid)
+    granted = made.reserve(ask(query, name=name, charges=(("patient", HALVES),)), *paid)
     if not isinstance(granted, Permit):
         tell(granted.release_id, granted.answer)
         return
     drawn = [step.noisy for step in made.drawn(granted)]
     for step in range(len(drawn), 2):
-        drawn.append(made.draw(granted, step, {"patient": met(HALF)}, os.urandom(4)))
+        drawn.append(made.draw(granted, step, {"patient": HALVES[:1]}, os.urandom(4)))
         tell(f"{granted.release_id}.{step}", drawn[-1])
     tell(granted.release_id, made.release(granted, b"".join(drawn)).answer)
 

@@ -10,6 +10,7 @@ import pytest
 
 from privql.kernel import losses
 from privql.kernel.events import written
+from privql.kernel.filters import DEFAULT, order_for
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, Permit
 from tests.ledger.asking import ask, budget, ledger, met
 
@@ -26,7 +27,7 @@ def used(path: Path) -> Ledger:
 
 
 LITTLE = written(met("1/20"))
-SMALL = losses.written(losses.loss_of(met("1/20")))
+SMALL = losses.written(losses.loss_of(met("1/20"), order_for(Fraction(1), Fraction(0), DEFAULT)))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ class Failing:
 
 
 Told = dict[str, bytes]
+HALVES = met(TENTH / 2) * 2  # each answer is drawn in two steps
 
 
 def day(made: Ledger, insist: Callable[[Callable[[], Any]], Any]) -> Told:
@@ -70,7 +71,7 @@ def day(made: Ledger, insist: Callable[[Callable[[], Any]], Any]) -> Told:
     told: Told = {}
 
     def draw(permit: Permit, step: int) -> bytes:
-        noisy = insist(lambda: made.draw(permit, step, {"patient": met(TENTH / 2)}, os.urandom(4)))
+        noisy = insist(lambda: made.draw(permit, step, {"patient": HALVES[:1]}, os.urandom(4)))
         assert told.setdefault(f"{permit.release_id}.{step}", noisy) == noisy
         return bytes(noisy)
 
@@ -88,14 +89,15 @@ def day(made: Ledger, insist: Callable[[Callable[[], Any]], Any]) -> Told:
     insist(lambda: made.refresh("patients", "2026-01"))
     insist(lambda: made.mark_verified("patients", "these"))
     version = insist(made.policy).version
-    first = answer(ask("a", name="mine", policy_version=version))
+    halves: dict[str, Any] = {"policy_version": version, "charges": (("patient", HALVES),)}
+    first = answer(ask("a", name="mine", **halves))
     insist(lambda: made.name_release("alice", "other", first))
     insist(lambda: made.keep("alice", "free", "b + 1", b"kept"))
     insist(lambda: made.reserve(ask("left", policy_version=version)))
-    (paid,) = insist(lambda: made.prepay((plan("c", "d", policy_version=version),)))
-    answer(ask("c", policy_version=version), paid, 0)
+    (paid,) = insist(lambda: made.prepay((plan("c", "d", policy_version=version, slots=(halves["charges"],) * 2),)))
+    answer(ask("c", **halves), paid, 0)
     insist(lambda: made.allow_resume("r3"))
-    answer(ask("a", policy_version=version, analyst="alice"))
+    answer(ask("a", analyst="alice", **halves))
     return told
 
 

@@ -88,8 +88,9 @@ def test_those_who_may_not_see_a_release_do_not_learn_that_it_was_forgotten() ->
 
 def test_a_charge_that_waits_for_its_answer_can_be_forgotten() -> None:
     made = ledger()
-    granted = permit(made, "a")
-    made.draw(granted, 0, {"patient": met()}, b"0")
+    granted = made.reserve(ask("a", charges=(("patient", met("1/20") * 2),)))
+    assert isinstance(granted, Permit)
+    made.draw(granted, 0, {"patient": met("1/20")}, b"0")
     made.forget("r1")
     for go_on in (
         lambda: made.drawn(granted),

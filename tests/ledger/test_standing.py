@@ -160,7 +160,7 @@ def test_what_was_measured_of_a_run_is_not_mixed_with_other_groups(clock: Clock)
     changed = ask("daily", parameters="over other groups")
     again = made.reserve(changed, found.paid, 0)
     assert isinstance(again, Permit) and again.release_id == first.release_id  # nothing was measured yet
-    made.draw(first, 0, {"patient": met("0.05")}, b"0")
+    made.draw(first, 0, {"patient": met()}, b"0")
     with pytest.raises(NoMoreRuns, match="over other groups than there are now"):
         made.reserve(changed, found.paid, 0)
     assert made.spent("patient").epsilon == Fraction(3, 10)

@@ -15,7 +15,7 @@ HALF = {"patient": met("1/2", "1e-7")}
 
 
 def permit(made: Ledger, epsilon: object = 1) -> Permit:
-    granted = made.reserve(ask("a", epsilon, delta="2e-7"))
+    granted = made.reserve(ask(f"a {epsilon}", charges=(("patient", HALF["patient"] * 2),)))
     assert isinstance(granted, Permit)
     return granted
 

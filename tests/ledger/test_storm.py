@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from privql.kernel.losses import loss_of
 from privql.ledger import BudgetState, Ledger
 from tests.ledger.refused_calls import POSSIBLE
 from tests.ledger.storm import SHARE, SIZES
@@ -59,7 +58,7 @@ def spent_by_filters(whole: BudgetState) -> None:
     """Admitted as it is, by more than plain addition, and nothing that was asked for is admitted any more."""
     assert whole.promise.admits(whole.lost)
     assert whole.spent.epsilon > whole.budget.epsilon
-    assert not any(whole.promise.admits(whole.lost + loss_of(events)) for events in SIZES)
+    assert not any(whole.promise.admits(whole.lost + whole.promise.loss(events)) for events in SIZES)
 
 
 def test_killed_at_any_moment(tmp_path: Path) -> None:
