@@ -19,7 +19,7 @@ from privql.functions.scalar.declare import canonical
 from privql.functions.scalar.numbers import integer
 from privql.kernel.features import Steps, Total
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.sums import Balance, Key, Powers
+from privql.kernel.sums import Balance, Hats, Key, Powers
 from privql.kernel.sums import cells as width
 from privql.kernel.two import weights
 
@@ -77,6 +77,12 @@ def _answers(one: Aggregate, recipe: Recipe, columns: Sequence[Sequence[int]]) -
             return spreads(one, recipe.contribution, columns[recipe.cell : recipe.cell + width(recipe.contribution)])
         case Steps():
             return [_value(cell, one, recipe.contribution, recipe.type) for cell in first]
+        case Hats(steps=steps):
+            from privql.finish.hats import total  # brings numpy along
+
+            each = zip(*columns[recipe.cell : recipe.cell + recipe.width], strict=True)
+            sign = -1 if steps.low < 0 else 1
+            return [_sum(sign * total(cells, recipe.scale), steps.grid, recipe.type) for cells in each]
         case Key(members=members):
             return [canonical(members[cell], recipe.type) for cell in first]
         case Total(steps=steps):

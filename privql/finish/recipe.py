@@ -12,7 +12,7 @@ from privql.kernel.features import Steps, Total
 from privql.kernel.noises import Noise
 from privql.kernel.scalars import ValueType
 from privql.kernel.selection import Count
-from privql.kernel.sums import Balance, Contribution, Key, Powers, cells
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Powers, cells
 
 
 @frozen
@@ -46,7 +46,7 @@ class Recipe:
                 return Law("count", Fraction(1), self.scale, steps.low, steps.high, self.noise)
             case Balance(steps=steps):
                 return Law("total", steps.grid, self.scale, steps.low, steps.high, self.noise)
-            case Powers() | Steps() | Key():
+            case Powers() | Hats() | Steps() | Key():
                 return None
             case Total(steps=steps):
                 return Law("sum", steps.grid, self.scale, noise=self.noise)

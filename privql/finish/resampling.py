@@ -8,6 +8,9 @@ A replicate of which nothing can be said - a variance of less than one row, a ra
 could lie anywhere, and counts on both sides. Where an answer is not monotone in its cells (a greatest of several, an
 absolute value) replicates are biased twice: their interval is joined with its mirror image about the answer.
 
+So it is with a sum that is told from cells at knots. There noise has also decided which of them to believe, and one
+draw does not say what another would have: what is taken off is a third wider than it was.
+
 These draws protect nothing - what they are taken off is released already - so an ordinary generator does. Its seed is
 the release itself, so that an answer has one error whenever it is asked for.
 """
@@ -29,13 +32,14 @@ from privql.kernel.features import Tally, Total
 from privql.kernel.noises import Noise
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Count
-from privql.kernel.sums import Balance, Powers
+from privql.kernel.sums import Balance, Hats, Powers
 
 Numbers = npt.NDArray[np.float64]
 Ends = tuple[float | Fraction, float | Fraction]
 Cells = Sequence[Sequence[int]]
 Scales = Sequence[Sequence[Fraction]] | None
 
+OF_KNOTS = Fraction(4, 3)
 MOST_DRAWS = 400_000  # numbers of all replicates together: an answer of many groups has fewer, and is told at once
 MOST_REPLICATES = 2_000  # more would change the ends by less than one part in thirty of the width
 SURE = 20_000  # replicates that a confidence near 1 may ask for
@@ -69,7 +73,7 @@ def generator(*named: object) -> np.random.Generator:
 
 def resampled(recipe: Recipe) -> bool:
     """Whether the noise of an aggregate has a law to draw from. What was drawn by its rank has none but the data's."""
-    return isinstance(recipe.contribution, Tally | Total | Balance | Powers | Count)
+    return isinstance(recipe.contribution, Tally | Total | Balance | Powers | Hats | Count)
 
 
 def sample(noise: Noise, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
@@ -122,7 +126,8 @@ def cells_without_noise(
             draws = [sample_of_found(owner.contribution, row[at], count, source) for row in cells]
             columns.append([each[replicate] for replicate in range(count) for each in draws])
             continue
-        each = [owner.scale if scales is None else scales[row][at] for row in range(rows)]
+        wider = OF_KNOTS if isinstance(owner.contribution, Hats) else 1
+        each = [(owner.scale if scales is None else scales[row][at]) * wider for row in range(rows)]
         drawn = [sample(owner.noise, scale, count * each.count(scale), source) for scale in dict.fromkeys(each)]
         columns.append(drawn[0] if len(drawn) == 1 else _arranged(each, drawn, count))
     noise = list(zip(*columns, strict=True)) if columns else [()] * (count * rows)

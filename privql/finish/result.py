@@ -155,13 +155,17 @@ class Release:
     __repr__ = __str__
 
     def _bounds(self) -> list[str]:
-        """Those that were found, since nobody stated them: they are part of the answer."""
+        """Those that were found, since nobody stated them: they are part of the answer. So is how far a sum at knots
+        reaches."""
         whose = {"totals": "each unit's total", "rows": "each value"}
         lines = []
         for one in self.certificate.get("measurements", ()):
             if one.get("found"):
                 low, high = (number_text(Fraction(end)) for end in one["found"])
                 lines.append(f"{one['text']}: {whose[one['of']]} was brought into [{low}, {high}]")
+            if one.get("reached"):
+                last = number_text(Fraction(one["reached"]))
+                lines.append(f"{one['text']}: what is beyond {last} is told from what is nearer")
         return lines
 
     def _halfwidths(self, most: int) -> list[list[float | None]]:

@@ -37,7 +37,7 @@ from privql.kernel.noises import Noise
 from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Field
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers, Sums
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers, Sums
 from privql.kernel.terms import Unit
 from privql.kernel.wellformed import feature, reads
 
@@ -66,6 +66,9 @@ def reach(contribution: Contribution) -> Reach:
         case Powers(whole=whole):
             # cells of at least 0 that sum to the whole; where all factors are at one end, it is in one cell
             return Reach(whole, whole**2, 2 * whole, 2 * whole**2)
+        case Hats(far=far):
+            # cells of at least 0 that sum to `far` at most; of a row at a knot, it is all in that one's
+            return Reach(far, far**2, 2 * far, 2 * far**2)
 
 
 @frozen

@@ -52,7 +52,29 @@ class Powers:
         return prod((steps.high - steps.low) ** degree for steps, degree in self.factors)
 
 
-Contribution = Tally | Total | Balance | Powers
+@frozen
+class Hats:
+    """A cell for each knot 1, 2, 4, … up to `far`: how much there is at it, of numbers of steps on one side of 0.
+
+    A row of n steps, counted away from 0, is at two neighbouring knots g <= n <= h, in parts whose mean is n: it adds
+    far·(h-n)/(h-g) at g, and far·(n-g)/(h-g) at h. These are whole numbers, since h-g divides `far`; none is negative,
+    and together they are `far`. What is at 0, the first knot, has no cell. Σ knot·cell is far·Σn.
+    """
+
+    steps: Steps  # one of their bounds is 0, the other `far` or -far, a power of two
+    where: Scalar | None = None
+
+    @property
+    def far(self) -> int:
+        """Where the last knot is, and what one row adds to all cells together at most."""
+        return max(-self.steps.low, self.steps.high)
+
+    @property
+    def knots(self) -> tuple[int, ...]:
+        return tuple(1 << at for at in range(self.far.bit_length()))
+
+
+Contribution = Tally | Total | Balance | Powers | Hats
 
 
 def cells(contribution: Contribution) -> int:
@@ -62,6 +84,8 @@ def cells(contribution: Contribution) -> int:
             return prod(degree + 1 for _, degree in factors)
         case Balance():
             return 2
+        case Hats(knots=knots):
+            return len(knots)
         case _:
             return 1
 

@@ -29,7 +29,7 @@ from privql.kernel.features import (
 )
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import INT, TEXT, Scalar, fields
-from privql.kernel.sums import Balance, Contribution, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Powers
 from privql.kernel.terms import Public
 
 Columns = frozenset[str]
@@ -75,6 +75,10 @@ def feature(made: Feature | Contribution, columns: Columns) -> None:
                 _stepped(steps, columns)
             if made.whole > STEP_LIMIT:
                 raise Unproved("the cells of a row hold at most 2^62")
+        case Hats(steps=steps, far=far):
+            _stepped(steps, columns)
+            if steps.low != 0 != steps.high or far < 2 or far & (far - 1):
+                raise Unproved("knots are on one side of 0, and the last of two or more is a power of two")
         case Tally():
             pass
         case _:

@@ -9,7 +9,7 @@ from typing import Any
 from privql.diagnostics import Source, Span
 from privql.kernel.ranks import Draw, Placed
 from privql.kernel.selection import Count
-from privql.kernel.sums import Balance, Powers
+from privql.kernel.sums import Balance, Hats, Powers
 from privql.plan.automatic import Search
 from privql.plan.measurements import Measurement
 from privql.plan.picks import WAYS
@@ -17,7 +17,7 @@ from privql.plan.program import BlockPlan, Plan
 from privql.plan.ranks import ranked
 from privql.plan.selection import Selection
 
-_RELEASES = {Balance: "two_cell_mean", Powers: "cells_of_powers"}
+_RELEASES = {Balance: "two_cell_mean", Powers: "cells_of_powers", Hats: "cells_at_knots"}
 
 
 def certificate(plan: Plan) -> dict[str, Any]:
@@ -160,7 +160,9 @@ def _draw(draw: Draw, drawn: Placed) -> dict[str, Any]:
 def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
     """Sensitivities and the scale in the units of the answer: one step of a sum is worth its grid. They are not there
     before the bounds that they follow from are found. `also`: what is read off the same cells. The `scale` of a
-    Gaussian is its deviation. Those of a block are paid for together, with what their ε and δ add up to."""
+    Gaussian is its deviation. Those of a block are paid for together, with what their ε and δ add up to. Of what is
+    measured at knots they are in rows, one of which adds 1 to all cells together; `reached` is the last knot whose
+    cell was taken as it is."""
     scale, grid = one.scale, one.grid
     out = _said(one.aggregate.text, one.aggregate.span, source)
     gaussian = one.noise == "gaussian"
@@ -170,6 +172,8 @@ def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
         out["mu_squared"] = str(one.mu_squared) if one.mu_squared is not None else None
     if one.also:
         out["also"] = [other.text for other in one.also]
+    if one.reached is not None:
+        out["reached"] = str(one.reached)
     return out | {
         "block": one.block,
         "unit": one.unit.name,

@@ -32,7 +32,7 @@ from privql.finish.result import Column, Release
 from privql.finish.spread import limits
 from privql.finish.table import Table
 from privql.kernel.scalars import INT, Value, ValueType
-from privql.kernel.sums import Powers
+from privql.kernel.sums import Hats, Powers
 from privql.post.run import PostProcessor
 from privql.post.shadows import Leaf, shadowed
 
@@ -123,7 +123,8 @@ def _block_leaf(name: str, at: int, one: NoisyBlock, count: int) -> Leaf:
         table = _finished(one, cells)
         rows += [(replicate, number, *(row[place] for place in known)) for number, row in enumerate(table.rows)]
     columns = (_NUMBER, _ROW, *(released.columns[place] for place in known))
-    return Leaf(released, Table(columns, tuple(rows)), known, frozenset(known), lost)
+    steady = frozenset(place for place in known if not isinstance(one.recipes[place - first].contribution, Hats))
+    return Leaf(released, Table(columns, tuple(rows)), known, steady, lost)
 
 
 def _finished(one: NoisyBlock, cells: Sequence[Sequence[int]]) -> Table:

@@ -14,7 +14,7 @@ from privql.kernel.gaussian import root_above
 from privql.kernel.noises import halfwidth
 from privql.kernel.picks import rounds
 from privql.kernel.scalars import Field, fields
-from privql.kernel.sums import Balance, cells
+from privql.kernel.sums import Balance, Hats, cells
 from privql.pipeline.report import StatementCheck, rough
 from privql.pipeline.tree import folded
 from privql.plan.amounts import Amount
@@ -36,6 +36,8 @@ def measurement(one: Measurement, total: Amount, check: StatementCheck, told: se
     """`told`: the columns whose values have been said already."""
     if one.aggregate.choice is not None:
         return _picked(one, total, check, told)
+    if isinstance(one.contribution, Hats):
+        return _at_knots(one, one.contribution, total, check, told)
     return _placed(one, total, check, told) if ranked(one.aggregate) else _summed(one, total, check, told)
 
 
@@ -109,6 +111,18 @@ def _summed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         width = one.halfwidth(_SURE, other)
         error = f": ± {rough(width)} at 95%" if width is not None else ""
         yield folded(f"{other.text} comes from this measurement{error}", 4)
+
+
+def _at_knots(
+    one: Measurement, hats: Hats, total: Amount, check: StatementCheck, told: set[str]
+) -> Iterator[list[str]]:
+    """A sum whose bounds nobody stated, where none are looked for."""
+    last = number_text(hats.far * hats.steps.grid * (-1 if hats.steps.low < 0 else 1))
+    knots = f"at {len(hats.knots)} knots up to {last}, each twice as far as the one before"
+    yield folded(f"{one.aggregate.text}: how many lie {knots}, Δ = 1", 2)
+    for line in _argument(one.aggregate, check, told):
+        yield folded(line, 4)
+    yield folded(f"{_priced(one, total)}, ± depends on how far the values spread", 4)
 
 
 def searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[str]]:

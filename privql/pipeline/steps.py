@@ -22,7 +22,7 @@ from privql.frozen import frozen, inside
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Count
-from privql.kernel.sums import cells
+from privql.kernel.sums import Hats, cells
 from privql.plan.program import BlockPlan, Released
 from privql.plan.ranks import cell
 
@@ -122,7 +122,7 @@ class Program:
         rows = rows if plan.measurements else [()] * len(groups)
         if plan.numbers is not None:
             rows = [row + number for row, number in zip(rows, self.numbers[plan.numbers.block], strict=True)]
-        levels = levels_of(plan)
+        plan, levels = _reached(plan, rows), levels_of(plan)
         table = finish_block(plan.block, recipes, rows, groups, levels)
         self.answers[plan.block.index] = Answered(plan, recipes, rows, table, groups, levels)
 
@@ -149,6 +149,22 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
         gives = _GIVES.get(aggregate.function, "mean")
         out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives, one.noise))
     return tuple(out)
+
+
+def _reached(plan: BlockPlan, rows: Rows) -> BlockPlan:
+    """With what the cells at knots say of how far they reach."""
+    made, start = [], 0
+    for one in plan.measurements:
+        width = cells(one.contribution)
+        if isinstance(one.contribution, Hats) and one.scale is not None:
+            from privql.finish.hats import reached  # brings numpy along
+
+            steps = one.contribution.steps
+            last = one.contribution.knots[reached(rows[0][start : start + width], one.scale)]
+            one = replace(one, reached=last * steps.grid * (-1 if steps.low < 0 else 1))
+        made.append(one)
+        start += width
+    return replace(plan, measurements=tuple(made))
 
 
 def levels_of(plan: BlockPlan) -> tuple[Level, ...]:

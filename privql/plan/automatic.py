@@ -1,4 +1,10 @@
-"""BOUNDS AUTO: the bounds of a sum or a mean are looked for first, privately, and that takes a part of its ε.
+"""BOUNDS AUTO: the bounds of a sum or a mean are looked for first, privately, and that takes a part of its ε; or a sum
+is measured at knots, from 1 to as far as it may reach, and what its noise hides is told from these (`Hats`).
+
+Knots take all of ε for one measurement, and do better where the farthest of them say how far values reach: on one side
+of 0, as noise on both would not cancel; of one group, as each would have to be judged by itself; where one row is all
+that a unit has, which moves its cells no farther than one at the last knot would; and where a unit comes or goes, as
+one changed is in two places.
 
 Candidates widen from the argument's own grid on, to 2, 3, 4, 6, 8, 12 and so on of it: every second one doubles.
 Doubling the bounds of a sum doubles its noise, and keeps the units whole that lie between; so that is worth it while
@@ -19,8 +25,9 @@ from privql.domains import Domain
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen, noisy_minimum
 from privql.kernel.features import Total
+from privql.kernel.noises import Noise
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Scalar, Value, ValueType
-from privql.kernel.sums import Contribution
+from privql.kernel.sums import Contribution, Hats
 from privql.kernel.terms import Unit
 from privql.plan.amounts import Amount
 from privql.plan.bounds import contribution
@@ -95,6 +102,20 @@ def search_of(block: Block, aggregate: Aggregate, at: int, lowered: Lowered, eps
         penalty = math.ceil(each / epsilon.constant)
         chosen = noisy_minimum(lowered.owned, level, where, len(intervals), penalty, epsilon.constant)
     return Search(block.index, at, aggregate, block.unit, intervals, totals, epsilon, chosen)
+
+
+def at_knots(aggregate: Aggregate, at: int, unit: Unit, lowered: Lowered, noise: Noise) -> tuple[Hats, Hats] | None:
+    """What a row contributes, and what the kernel takes, a unit's total perhaps; None where bounds are looked for."""
+    made, measured = contribution(within(aggregate)), lowered.contributions[at]
+    if _grid(aggregate) is None or not isinstance(made, Total) or not isinstance(measured, Total):
+        return None
+    low, high = measured.steps.low, measured.steps.high
+    if low < 0 < high or lowered.keys or lowered.stable.rows != 1 or unit.change_one or noise != "laplace":
+        return None
+    far = max(2, 1 << (max(-low, high) - 1).bit_length())
+    low, high = (-far, 0) if low < 0 else (0, far)
+    of_row, of_unit = (Hats(replace(one.steps, low=low, high=high), one.where) for one in (made, measured))
+    return of_row, of_unit
 
 
 def level_of(value: Scalar, intervals: Sequence[Interval]) -> Scalar:

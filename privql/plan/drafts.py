@@ -60,13 +60,23 @@ class Draft:
         self.lowered = replace(self.lowered, contributions=tuple(of for _, of in left))
 
     def pay(self, amounts: Sequence[Amount]) -> None:
-        """Bounds that nobody stated are looked for first, with a part of what their aggregate may spend."""
-        for at, (one, epsilon) in enumerate(zip(self.wanted, amounts, strict=True)):
+        """Where nobody stated bounds, a sum is measured at knots; or they are looked for first, with a part of what
+        their aggregate may spend."""
+        for at, (one, epsilon) in enumerate(zip(tuple(self.wanted), amounts, strict=True)):
             looking = ZERO
-            if automatic.automatic(one.aggregate):
+            if automatic.automatic(one.aggregate) and not self._at_knots(at, one.aggregate):
                 looking = epsilon.times(automatic.SHARE)
                 self.searches.append(search_of(self.block, one.aggregate, at, self.lowered, looking))
             self.spent.append(epsilon - looking)
+
+    def _at_knots(self, at: int, aggregate: Aggregate) -> bool:
+        found = automatic.at_knots(aggregate, at, self.block.unit, self.lowered, self.noise)
+        if found is not None:
+            made, measured = found
+            self.wanted[at] = wanted(aggregate, made, measured, self.block, self.lowered)
+            before, after = self.lowered.contributions[:at], self.lowered.contributions[at + 1 :]
+            self.lowered = replace(self.lowered, contributions=(*before, measured, *after))
+        return found is not None
 
     def planned(self) -> BlockPlan:
         open_ = {search.at for search in self.searches}

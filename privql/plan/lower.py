@@ -15,7 +15,7 @@ from privql.kernel import rules
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Field, Scalar, Value, fields
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
 from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import PublicRows, Related
@@ -137,7 +137,7 @@ def _grouped(
 def _reads(contribution: Contribution) -> frozenset[str]:
     read = fields(contribution.where) if contribution.where is not None else frozenset()
     match contribution:
-        case Total(steps=steps) | Balance(steps=steps):
+        case Total(steps=steps) | Balance(steps=steps) | Hats(steps=steps):
             return read | fields(steps.value)
         case Powers(factors=factors):
             return read.union(*(fields(steps.value) for steps, _ in factors))

@@ -16,7 +16,7 @@ from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.noises import Noise, halfwidth, halfwidth_of_two
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
 from privql.kernel.terms import Unit
 from privql.kernel.two import weights
 from privql.plan.amounts import Amount
@@ -53,6 +53,7 @@ class Measurement:
     noise: Noise = "laplace"
     delta: Fraction = Fraction(0)  # its part of what Gaussian or Gumbel noise takes
     mu_squared: Fraction | None = None  # and of what that buys, together with ε
+    reached: Fraction | None = None  # of a sum at knots, once it is answered: what is beyond was told from what is not
 
     @property
     def scale(self) -> Fraction | None:
@@ -84,7 +85,7 @@ class Measurement:
                 over, grid = steps.high - steps.low, self.grid if gives == "sum" else Fraction(1)
                 both = weights(steps.low, steps.high, gives)
                 return halfwidth_of_two(self.noise, self.scale, both, over, confidence) * grid
-            case Balance() | Powers(), _:
+            case Balance() | Powers() | Hats(), _:
                 return None
             case _:
                 return halfwidth(self.noise, self.scale, confidence) * self.grid

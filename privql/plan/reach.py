@@ -11,7 +11,7 @@ from privql.diagnostics import refuse
 from privql.kernel import measure
 from privql.kernel.features import Tally, Total
 from privql.kernel.measure import Sensitivity
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
 from privql.plan.lower import Lowered
 from privql.plan.spend import Wanted
 from privql.policy.findings import listing
@@ -46,3 +46,5 @@ def _grid(made: Contribution) -> Fraction:
             return prod((steps.grid**degree for steps, degree in factors), start=Fraction(1))
         case Total(steps=steps) | Balance(steps=steps):
             return steps.grid
+        case Hats(far=far):  # what one row adds together is 1
+            return Fraction(1, far)

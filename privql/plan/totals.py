@@ -15,7 +15,7 @@ from privql.kernel import rules
 from privql.kernel.features import STEP_LIMIT, Feature, Steps, Tally, Total
 from privql.kernel.scalars import INT, Field
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Balance, Contribution, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Powers
 from privql.plan.bounding import Bounds
 
 MOST_OPEN = 2**61
@@ -49,7 +49,7 @@ def of_units(
                     return None
                 if open_[at]:
                     low, high = max(low, -MOST_OPEN), min(high, MOST_OPEN)
-            case Balance() | Powers():
+            case Balance() | Powers() | Hats():
                 return None
         if not -STEP_LIMIT <= low <= high <= STEP_LIMIT:
             return None

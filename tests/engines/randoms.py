@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -26,7 +27,7 @@ from privql.kernel.scalars import (
     Value,
     ValueType,
 )
-from privql.kernel.sums import Balance, Contribution, Key, Powers, Sums
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Powers, Sums
 from privql.kernel.terms import Filter, KeepRows, Project, Relation, Scan, Unit
 from privql.plan.bounds import coarsened
 from tests.engines.values import Columns, Row, column, connect, load
@@ -159,13 +160,17 @@ class Terms:
 
     def contribution(self, columns: dict[str, ValueType]) -> Contribution:
         where = self.scalar(BOOL, columns, 2) if self.random.random() < 0.3 else None
-        match self.random.randrange(4):
+        match self.random.randrange(5):
             case 0:
                 return Tally(where)
             case 1:
                 return Total(self.steps(columns), where)
             case 2:
                 return self.powers(columns, where)
+            case 3:
+                far = 2 ** self.random.choice((1, 2, 5, 30, 31, 45, 61, 62))
+                low, high = self.random.choice(((0, far), (-far, 0)))
+                return Hats(replace(self.steps(columns), low=low, high=high), where)
             case _:
                 return Balance(self.steps(columns), where)
 

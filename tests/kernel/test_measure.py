@@ -20,7 +20,7 @@ from privql.kernel.gaussian import greatest_mu, root_above
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
 from privql.kernel.stable import Stable
-from privql.kernel.sums import Balance, Contribution, Key, Listed, Powers
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
 from privql.kernel.terms import Scan, Unit
 
 X, G = Field("x", INT), Field("g", INT)
@@ -34,6 +34,7 @@ CONTRIBUTIONS: list[Contribution] = [
         for low, high in ((0, 3), (-2, 3), (1, 3), (-3, -1), (-3, 0), (2, 2))
         if (low, high) != (2, 2) or make is Total
     ),
+    *(Hats(Steps(X, Fraction(1), low, high)) for low, high in ((0, 2), (0, 8), (-4, 0))),
     *(
         Powers(tuple((Steps(X, Fraction(1), low, high), degree) for low, high, degree in factors))
         for factors in (
@@ -61,6 +62,8 @@ def vectors(contribution: Contribution) -> list[tuple[int, ...]]:
             return [(0,), *((s,) for s in range(steps.low, steps.high + 1))]
         case Balance(steps=steps):
             return [(0, 0), *((s - steps.low, steps.high - s) for s in range(steps.low, steps.high + 1))]
+        case Hats(steps=steps, far=far, knots=knots):
+            return [(0,) * len(knots), *(tuple(_at_knots(n, knots, far)) for n in range(steps.high - steps.low + 1))]
         case Powers(factors=factors):
             terms = [
                 [POWERS[degree](s - steps.low, steps.high - s) for s in range(steps.low, steps.high + 1)]
@@ -68,6 +71,18 @@ def vectors(contribution: Contribution) -> list[tuple[int, ...]]:
             ]
             rows = [tuple(map(prod, product(*chosen))) for chosen in product(*terms)]
             return [(0,) * len(rows[0]), *rows]
+
+
+def _at_knots(n: int, knots: tuple[int, ...], far: int) -> list[int]:
+    """Two weights that add up to `far`, and have their mean at n; what is at 0 is left out."""
+    g, h = max(knot for knot in (0, *knots) if knot <= n), min(knot for knot in knots if knot >= n)
+    row = dict.fromkeys((0, *knots), Fraction(0))
+    row[h] = Fraction(far * (n - g), h - g) if g < h else Fraction(far)
+    row[g] += far - sum(row.values())
+    assert min(row.values()) >= 0 and sum(row.values()) == far
+    assert sum(knot * part for knot, part in row.items()) == far * n
+    assert all(part.denominator == 1 for part in row.values())
+    return [int(row[knot]) for knot in knots]
 
 
 def bags(contribution: Contribution, rows: int, groups: int, apart: bool = False) -> list[tuple[int, ...]]:
@@ -308,6 +323,14 @@ def test_groups_are_listed_once_and_read_their_own_row(keys: tuple[Key | Listed,
         (Powers(((Steps(X, Fraction(1), 0, 1), 0),)), Fraction(1)),
         (Powers(((Steps(X, Fraction(1), 0, 1), 1),) * 3), Fraction(1)),
         (Powers(()), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 0, 1)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 0, 3)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), -4, 4)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 1, 4)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 4, 0)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 0, 2**63)), Fraction(1)),
+        (Hats(Steps(NOWHERE, Fraction(1), 0, 4)), Fraction(1)),
+        (Hats(Steps(X, Fraction(1), 0, 4), NOWHERE), Fraction(1)),
         (Powers(((Steps(X, Fraction(1), 0, 2**31 + 1), 2),)), Fraction(1)),
         (Powers(((Steps(X, Fraction(1), 0, 2**16), 2),) * 2), Fraction(1)),
         (Total(Steps(Field("nowhere", INT), Fraction(1), 0, 1)), Fraction(1)),

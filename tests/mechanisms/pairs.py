@@ -114,6 +114,7 @@ PAIRS = [
     more("groups alone", "people", "t, COUNT(*)", _BY_T, _COOKS, _ONE, 0.7, True),
     more("bounds alone", "people", "SUM(z BOUNDS AUTO)", "", units(*[row(z=9)] * 6), (row(z=9),), 0.7, True),
     more("bounds found", "people", "SUM(z BOUNDS AUTO)", "", units(row(z=1), row(z=2)), (row(z=9),), 0.1),
+    more("sum at knots", "people", "SUM(ABS(z) BOUNDS AUTO)", "", units(row(z=1), row(z=2)), (row(z=9),), 0.1),
     Pair("changed, bounds found", "members", "AVG(z BOUNDS AUTO)", "", units(row(z=1), row(z=40)),
          units(row(z=1), row(z=0)), 0.1),
 ]  # fmt: skip

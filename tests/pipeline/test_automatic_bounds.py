@@ -81,9 +81,6 @@ PAY = people()["pay"].clip(upper=1024)
     [
         ("SUM(pay BOUNDS AUTO)", "people", ["-1024", "1024"], int(PAY.sum()), 100),
         ("AVG(pay BOUNDS AUTO)", "people", ["-1024", "1024"], PAY.mean(), 0.1),
-        ("SUM(ABS(pay) BOUNDS AUTO)", "people", ["0", "1024"], int(PAY.sum()), 100),
-        ("SUM(-ABS(pay) BOUNDS AUTO)", "people", ["-1024", "0"], -int(PAY.sum()), 100),
-        ("SUM(age BOUNDS AUTO)", "people", ["0", "128"], int(people()["age"].sum()), 10),
         ("AVG(age + 40 BOUNDS AUTO)", "people", ["40", "168"], people()["age"].mean() + 40, 0.1),
         ("AVG(LEAST(pay, 2000) BOUNDS AUTO)", "people", ["-1024", "1024"], None, 0),
         ("AVG(GREATEST(age - 20, -5) BOUNDS AUTO)", "people", ["-5", "96"], None, 0),
@@ -96,7 +93,8 @@ PAY = people()["pay"].clip(upper=1024)
         ("AVG(minutes BOUNDS AUTO)", "visits", ["-32", "32"], None, 0),
         ("SUM(cost BOUNDS AUTO)", "visits", ["-4", "4"], None, 0),  # a FLOAT's rows
         ("SUM(dues BOUNDS AUTO)", "members", ["-64", "64"], sum(at % 64 for at in range(500)), 10),
-        ("SUM(DISTINCT age BOUNDS AUTO)", "people", ["0", "128"], 4950, 10),
+        ("SUM(ABS(weight) BOUNDS AUTO)", "people", ["0", "96"], 131.25 * 250, 10),
+        ("SUM(ABS(dues) BOUNDS AUTO)", "members", ["0", "64"], sum(at % 64 for at in range(500)), 10),
     ],
 )
 def test_bounds_are_found_and_kept(
@@ -109,6 +107,56 @@ def test_bounds_are_found_and_kept(
         assert abs(answer.rows[0][0] - value) <= near
     assert answer.cost.epsilon == 100 == spent(session, int(table == "members"))
     assert "bounds of " in str(answer) and "was brought into [" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "table", "value", "near", "far"),
+    [
+        ("SUM(ABS(pay) BOUNDS AUTO)", "people", int(PAY[1:].sum()), 300, "1024"),
+        ("SUM(-ABS(pay) BOUNDS AUTO)", "people", -int(PAY[1:].sum()), 300, "-1024"),
+        ("SUM(age BOUNDS AUTO)", "people", int(people()["age"].sum()), 30, "128"),
+        ("SUM(ABS(debt) BOUNDS AUTO)", "people", None, 0, "40.96"),
+        ("SUM(GREATEST(minutes, 0) BOUNDS AUTO)", "visits", 299 * 60 + 5060, 1000, "8192"),  # a person's total
+        ("SUM(DISTINCT age BOUNDS AUTO)", "people", 4950, 30, "128"),
+    ],
+)
+def test_on_one_side_of_0_a_sum_is_measured_at_knots(
+    session: Session, aggregate: str, table: str, value: int | None, near: int, far: str
+) -> None:
+    """All is spent on one measurement, and nothing is looked for before it. Of one that is far out nothing is left."""
+    answer = session.run(f"SELECT {aggregate} AS x FROM {table} SPEND EPSILON 100")
+    assert found(answer) == []
+    (one,) = answer.certificate["measurements"]
+    assert (one["release"], one["epsilon"], one["l1"], one["scale"]) == ("cells_at_knots", "100", "1", "1/100")
+    if value is not None:
+        assert abs(answer.rows[0][0] - value) <= near
+    assert f"what is beyond {far} is told from what is nearer" in str(answer)
+    (half,) = answer.to_json()["halfwidth95"][0]
+    assert 0 < half < 10_000
+    again = session.run(f"SELECT {aggregate} AS x FROM {table} SPEND EPSILON 100")
+    assert again.rows == answer.rows and f"beyond {far} is told" in str(again)
+
+
+@pytest.mark.parametrize(
+    ("query", "releases"),
+    [
+        ("SUM(ABS(pay) BOUNDS AUTO) FROM people", ["cells_at_knots"]),
+        ("SUM(pay BOUNDS AUTO) FROM people", ["bounds", "sum"]),  # on both sides
+        ("SUM(ABS(weight) BOUNDS AUTO) FROM people", ["bounds", "sum"]),  # a FLOAT
+        ("SUM(ABS(dues) BOUNDS AUTO) FROM members", ["bounds", "sum"]),  # one changed
+        ("AVG(age BOUNDS AUTO) FROM people", ["bounds", "two_cell_mean"]),
+        ("sex, SUM(age BOUNDS AUTO) FROM people GROUP BY sex", ["bounds", "sum"]),
+        ("SUM(age BOUNDS AUTO) FROM people USING GAUSSIAN", ["bounds", "sum"]),
+        ("SUM(ABS(minutes) BOUNDS AUTO) FROM visits", ["cells_at_knots"]),
+        ("SUM(ABS(minutes) BOUNDS AUTO), AVG(CLAMP(minutes, 0, 9)) FROM visits", ["bounds", "sum", "two_cell_mean"]),
+        ("SUM(age BOUNDS AUTO), SUM(pay BOUNDS AUTO) FROM people", ["bounds", "cells_at_knots", "sum"]),
+    ],
+)
+def test_where_bounds_are_looked_for(session: Session, query: str, releases: list[str]) -> None:
+    delta = " DELTA 1e-6" if "GAUSSIAN" in query else ""
+    check = session.check(f"SELECT {query} SPEND EPSILON 1{delta}")
+    assert [one["release"] for one in check.to_json()["measurements"]] == releases
+    assert check.cost is not None and check.cost.epsilon == 1
 
 
 def test_one_unit_far_out_does_not_make_the_noise(session: Session) -> None:

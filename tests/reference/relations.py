@@ -6,11 +6,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 
 from privql.functions.scalar import evaluate_term
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Value
-from privql.kernel.sums import Balance, Contribution, Key, Keys, Listed, Powers, Sums, cells
+from privql.kernel.sums import Balance, Contribution, Hats, Key, Keys, Listed, Powers, Sums, cells
 from privql.kernel.terms import (
     Combine,
     Filter,
@@ -94,6 +95,13 @@ def contributed(contribution: Contribution, row: Row) -> Iterable[int]:
                 x, rest = s - steps.low, steps.high - s
                 terms.append([math.comb(degree, i) * x**i * rest ** (degree - i) for i in range(degree + 1)])
             return [math.prod(each) for each in itertools.product(*terms)]
+        case Hats(far=far, knots=knots):
+            n = abs(in_steps(contribution.steps, row) or 0)
+            parts = [
+                Fraction(n - below, at - below) if n <= at else 1 - Fraction(n - at, at)
+                for below, at in zip((0, *knots), knots, strict=False)
+            ]
+            return [(max(part, Fraction(0)) * far).numerator for part in parts]
 
 
 def rows(relation: Relation, tables: Tables, salt: bytes, publics: Publics) -> list[Owned]:

@@ -36,6 +36,7 @@ QUERIES = [
     ("events", "SUM(ABS(z) BOUNDS AUTO), SUM(c BOUNDS AUTO)"),
     ("events", "AVG(z BOUNDS AUTO), SUM(-ABS(w) BOUNDS AUTO)"),
     ("rows_alone", "SUM(w BOUNDS AUTO)"),
+    ("people", "SUM(ABS(z) BOUNDS AUTO), SUM(-ABS(c) BOUNDS AUTO) FILTER (WHERE k)"),
     ("members", "k, SUM(z BOUNDS AUTO)"),
     ("dues", "SUM(z BOUNDS AUTO)"),
     ("dues", "AVG(GREATEST(w, 0) BOUNDS AUTO) FILTER (WHERE a > 0)"),
@@ -129,7 +130,7 @@ def test_levels_hold_what_they_say() -> None:
     for text, values in (
         ("SUM(z BOUNDS AUTO)", (0, 1, -1, 2, -2, 3, 4, 5, 1000, -(2**40), 2**62, -(2**63), None)),
         ("AVG(w BOUNDS AUTO)", (0.0, 1.0, -1.0, 1.5, 1e-300, 1e18, -1e19, 1e308, None)),
-        ("SUM(ABS(z) BOUNDS AUTO)", (0, 1, -1, 2, -3, 2**63 - 1, None)),
+        ("AVG(ABS(z) BOUNDS AUTO)", (0, 1, -1, 2, -3, 2**63 - 1, None)),
         ("AVG(LEAST(w, 5) BOUNDS AUTO)", (5.0, 6.0, 4.5, -1e9, -1e300, None)),
     ):
         (search,), (chosen,) = (found(planned("people", text)) for found in (lambda plan: plan.searches, searched))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import pairwise, product
 from math import comb, prod
 from typing import Any
 
@@ -14,7 +14,7 @@ from privql.engines.duckdb.aggregates import HALF, Summed
 from privql.engines.duckdb.emit import Statement
 from privql.engines.interface import Cells, smallest
 from privql.kernel.features import Tally, Total
-from privql.kernel.sums import Balance, Powers, Sums
+from privql.kernel.sums import Balance, Hats, Powers, Sums
 
 _SAFE = 2**61
 
@@ -34,6 +34,8 @@ def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]
                 columns += [added - steps.low * counted, steps.high * counted - added]
             case Powers():
                 columns += _terms(contribution, [_count(tally, found), *(_sum((one,), found) for one in total)])
+            case Hats():
+                columns += _at_knots(contribution, [_sum((one,), found) for one in total])
     exact: npt.DTypeLike = np.int64 if all(column.dtype == np.int64 for column in columns) else object
     result = np.zeros((sums.groups, sums.width), dtype=exact)
     for place, column in enumerate(columns):
@@ -64,6 +66,18 @@ def _terms(powers: Powers, moments: list[npt.NDArray[Any]]) -> list[npt.NDArray[
         weights = [prod(each) for each in product(*chosen)]
         cells.append(sum((w * moment for w, moment in zip(weights, moments, strict=True) if w), 0 * moments[0]))
     return cells
+
+
+def _at_knots(hats: Hats, clamped: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """`clamped`: the sum within each knot. What it grows by from a knot g to the next, times far/g, is what rows beyond
+    g add to all cells beyond it."""
+    if _most(clamped[0]) * hats.far >= _SAFE:  # at 1: one for each row that is not at 0
+        clamped = [each.astype(object) for each in clamped]
+    if hats.steps.low < 0:
+        clamped = [-each for each in clamped]
+    grown = [(h - g) * (hats.far // knot) for g, h, knot in zip(clamped, clamped[1:], hats.knots, strict=False)]
+    beyond = [clamped[0] * hats.far, *grown, 0 * clamped[0]]
+    return [more - less for more, less in pairwise(beyond)]
 
 
 def _sum(totals: tuple[Summed, ...], found: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:

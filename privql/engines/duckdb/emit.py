@@ -9,6 +9,7 @@ clamp in a projection that `Steps` repeats or narrows is not computed twice: `St
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from privql.engines.duckdb.aggregates import HALF, Aggregates, Summed, whole
@@ -18,9 +19,9 @@ from privql.engines.duckdb.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
 from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.frozen import frozen
-from privql.kernel.features import Tally, Total
+from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import Field, Scalar
-from privql.kernel.sums import Balance, Key, Powers, Sums
+from privql.kernel.sums import Balance, Hats, Key, Powers, Sums
 from privql.kernel.sums import Listed as ListedTogether
 from privql.kernel.terms import Public
 
@@ -33,7 +34,8 @@ class Statement:
     arrays: Mapping[str, Arrays]  # to be registered under these names
     publics: Mapping[Public, str]  # as are the rows of these
     tallies: tuple[str | None, ...]  # the column for each contribution: of its rows, or of those with steps
-    totals: tuple[tuple[Summed, ...], ...]  # of each contribution, the sum of the steps, or of their powers
+    totals: tuple[tuple[Summed, ...], ...]  # of each contribution, the sum of the steps: or of their powers, or within
+    # each knot
 
 
 def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
@@ -57,12 +59,19 @@ def emit(sums: Sums, read: ReadScan, salt: bytes) -> Statement:
                 present, summed = layer.powers(contribution)
                 tallies.append(present)
                 totals.append(summed)
+            case Hats(steps=steps, knots=knots):
+                tallies.append(None)
+                totals.append(tuple(layer.sum(layer.measure(_within(steps, knot)), where) for knot in knots))
             case _:
                 assert_never(contribution)
     groups, arrays = by_groups(sums.keys, layer)
     final = [_whole(name, layer.scales.get(name)) for name in layer.aggregates.values()]
     sql = f"SELECT {', '.join(['group_at', *final])} FROM ({groups})"
     return Statement(sql, arrays, draft.publics, tuple(tallies), tuple(totals))
+
+
+def _within(steps: Steps, knot: int) -> Steps:
+    return replace(steps, low=max(steps.low, -knot), high=min(steps.high, knot))
 
 
 def by_groups(
