@@ -66,8 +66,7 @@ def together(checks: Iterable[StatementCheck]) -> tuple[Together, ...]:
     for check in checks:
         if not check.runs or not check.ok or check.spared in ("rolled back", "same as before"):
             continue
-        budget = check.env.settings.budget
-        named = None if budget is None else fold(budget)
+        named = None if check.budget is None else fold(check.budget)
         for cart, name, found in carts:
             if cart is check.env.cart and name == named and check.again is None is found[0].again:
                 found.append(check)

@@ -14,6 +14,7 @@ from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
+from privql.names import fold
 from privql.pipeline.certificate import measurements_json
 from privql.pipeline.price import BudgetCost, Price, price
 from privql.plan.amounts import ZERO, Amount
@@ -95,6 +96,15 @@ class StatementCheck:
     def runs(self) -> bool:
         """Whether running it would measure something: EXPLAIN does not."""
         return self.plan is not None and bool(self.plan.blocks) and not isinstance(self.statement, ast.Explain)
+
+    @property
+    def budget(self) -> str | None:
+        """That SET chose, if it pays for anything here: it is of one unit."""
+        name = self.env.settings.budget
+        if name is None or self.plan is None:
+            return None
+        of = {fold(budget.unit) for budget in self.env.catalog.budgets if fold(budget.name) == fold(name)}
+        return name if of & {fold(unit) for unit in self.plan.by_unit} else None
 
     @property
     def replay(self) -> bool:

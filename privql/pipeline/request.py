@@ -32,7 +32,7 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         measurements=json.dumps(certificate(check.plan)),
         tables=tuple(dict.fromkeys(_tables(check))),
         name=check.name,
-        budget=check.env.settings.budget,
+        budget=check.budget,
     )
 
 

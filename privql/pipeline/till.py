@@ -111,7 +111,7 @@ class Till:
 
     def run_each(self, checks: Sequence[StatementCheck], partial: bool) -> Iterator[Release]:
         """The statements of a checked text, one after the other; `partial`: each charged by itself, at its turn."""
-        before = self._cart, self._within
+        before = self._cart, self._within, self._settings
         try:
             if not partial:
                 placed = self._prepaid((*self._cart, *checks))
@@ -119,7 +119,7 @@ class Till:
             for one in checks:
                 yield from self._carried_out(one)
         except BaseException:
-            self._cart, self._within = before  # a cart that the text began ends with it
+            self._cart, self._within, self._settings = before  # so that the same text again means the same
             raise
 
     def _carried_out(self, one: StatementCheck) -> Iterator[Release]:
