@@ -173,9 +173,12 @@ class Ledger:
 
         Of several plans all are charged, or none.
         """
-        with self._store.transaction() as db:
+
+        def charge(db: sqlite3.Connection) -> tuple[Prepaid, ...]:
             policy = self._current(db)
             return tuple(plans.prepay(db, policy, self._still_meant(db, policy, one)) for one in requests)
+
+        return self._store.at_once(charge)
 
     def find_plan(self, request: PlanRequest) -> Prepaid | None:
         """The same plan, if it was charged before."""
@@ -206,11 +209,14 @@ class Ledger:
 
         A query of a plan takes the slot that was paid for it.
         """
-        with self._store.transaction() as db:
+        place = None if prepaid is None else (prepaid, slot)
+
+        def charge(db: sqlite3.Connection) -> Permit | Replay:
             policy = self._current(db)
             asked = self._still_meant(db, policy, request)
-            place = None if prepaid is None else (prepaid, slot)
             return charges.reserve(db, self._store.ledger_id, policy, asked, place)
+
+        return self._store.at_once(charge)
 
     def find(self, request: Request) -> str | None:
         """Which release `reserve` would give back for nothing, if there is one."""

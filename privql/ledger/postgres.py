@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import lru_cache
 from secrets import token_hex
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from privql.ledger.errors import LedgerError, NoLedger
@@ -37,6 +37,8 @@ _TYPES = {
     r"BLOB": "BYTEA",
     r"\) WITHOUT ROWID": ")",
 }
+
+_Found = TypeVar("_Found")
 
 
 class PostgresStore(Store):
@@ -90,6 +92,11 @@ class PostgresStore(Store):
         connection.execute(f"BEGIN {kind}")
         if self._recognise(connection) < VERSION:
             raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
+
+    def at_once(self, work: Callable[[Any], _Found]) -> _Found:
+        """A transaction that only looks cannot write here."""
+        with self.transaction() as db:
+            return work(db)
 
     def _clean(self, connection: Any) -> None:
         """What was erased leaves the tables; the log of the server and its backups are its owner's to see to."""

@@ -10,12 +10,12 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from privql.ledger import chain, clock, places
@@ -23,6 +23,8 @@ from privql.ledger.errors import LedgerError
 from privql.ledger.schema import APPLICATION_ID, CHAINED, LAYOUTS, VERSION
 
 MEMORY = ":memory:"
+
+_Found = TypeVar("_Found")
 
 _gate = threading.RLock()  # held in every transaction, and while the process forks
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
@@ -103,6 +105,18 @@ class Store:
             finally:
                 self._at_work = False
 
+    def at_once(self, work: Callable[[sqlite3.Connection], _Found]) -> _Found:
+        """`work` in one transaction that takes the lock when it first writes, if nothing was written since it began;
+        else in one that holds it from the start. So whoever writes nothing, being refused, keeps nobody waiting."""
+        try:
+            with self.transaction("DEFERRED") as db:
+                return work(db)
+        except LedgerError as trouble:
+            if trouble.__cause__ is None or _code(trouble.__cause__) != sqlite3.SQLITE_BUSY:
+                raise
+        with self.transaction() as db:
+            return work(db)
+
     def sweep(self) -> None:
         """What was erased leaves the file, too, and the log beside it."""
         with _gate, self._in_plain_words():
@@ -147,7 +161,7 @@ class Store:
             yield
         except BaseException as problem:
             broken = isinstance(problem, self.troubles)
-            self._roll_back(broken)
+            self._roll_back(broken and _code(problem) != sqlite3.SQLITE_BUSY)
             if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
                 raise LedgerError(self._sentence(problem)) from problem
             if isinstance(problem, _UNREADABLE):
