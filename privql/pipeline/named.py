@@ -19,7 +19,8 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
     def __init__(self, ledger: Ledger, analyst: str) -> None:
         self._ledger, self._analyst = ledger, analyst
         self.names = {fold(name): name for name in ledger.release_names(analyst)}
-        self.again = {fold(one.name): one for one in ledger.standing(analyst) if self._runs(one)}
+        self.standing = ledger.standing(analyst)
+        self.again = {fold(one.name): one for one in self.standing if self._runs(one)}
         self.names |= {name: one.name for name, one in self.again.items()}
 
     def _runs(self, one: Standing) -> dict[int, str]:

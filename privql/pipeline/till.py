@@ -172,17 +172,17 @@ class Till:
         if self._within is not None:
             return replace(self._within, params=dict(params))
         purse = self._purse(self._settings.budget)
-        given = self._defaults(purse)
+        given, named = self._defaults(purse), self.named()
         return Env(
             self._catalog,
             dict(params),
-            self.named(),
+            named,
             self._settings,
             self._places,
             given.epsilon,
             given.delta,
             {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
-            standing={fold(one.name): one.epsilon for one in self._ledger.standing(self._analyst)},
+            standing={fold(one.name): one.epsilon for one in named.standing},
             defaults=lambda budget: self._defaults(self._purse(budget)),
         )
 
@@ -218,8 +218,8 @@ class Till:
     def _told(self, check: StatementCheck) -> Release:
         from privql.pipeline.describe import told
 
-        standing = self._ledger.standing(self._analyst)
-        return told(check, self._catalog, self.budget(), self.named().names, self.cart, standing)
+        named = self.named()
+        return told(check, self._catalog, self.budget(), named.names, self.cart, named.standing)
 
     def budget(self) -> BudgetReport:
         states = self._ledger.budget_report(self._analyst)

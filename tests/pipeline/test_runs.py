@@ -318,6 +318,16 @@ def test_another_query_of_that_name_is_refused(session: privql.Session) -> None:
     assert left(session) == 3 - Fraction("0.9999")
 
 
+def test_the_price_of_a_run_is_the_one_that_was_paid(
+    clock: Clock, session: privql.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever another version of the search would find."""
+    session.run(DAILY)
+    monkeypatch.setattr("privql.pipeline.runs.greatest", lambda *_: Fraction(1, 10))
+    clock.at += DAY
+    assert session.run(DAILY).release_id == "r2"
+
+
 def test_parameters_are_what_they_were(session: privql.Session) -> None:
     text = DAILY.replace("patients", "patients WHERE age > $from").replace("EPSILON 1", "EPSILON $e")
     first = session.run(text, {"from": 30, "e": 1})
