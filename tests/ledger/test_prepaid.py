@@ -1,0 +1,208 @@
+"""Plans in the ledger: charged once, each place taken once, by what was paid for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from privql.kernel.cost import Cost
+from privql.kernel.events import Event, Events
+from privql.kernel.filters import DEFAULT
+from privql.kernel.losses import loss_of
+from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, TooManyResumes, WaitsForOwner
+from privql.ledger import plans as room
+from tests.ledger.asking import ask, budget, ledger
+
+SHARED = budget(9, delta="1e-6", shares=DEFAULT)
+
+
+def pure(epsilon: object) -> Events:
+    return (Event("pure", Cost(Fraction(str(epsilon)))),)
+
+
+def plan(*queries: Events, **more: object) -> PlanRequest:
+    asked: dict[str, object] = {
+        "analyst": "alice",
+        "texts": tuple(f"query {at}" for at in range(len(queries))),
+        "policy_version": 1,
+        "slots": tuple((("patient", events),) for events in queries),
+        "tables": ("patients",),
+    }
+    return PlanRequest(**(asked | more))  # type: ignore[arg-type]
+
+
+TENTHS = plan(*[pure("0.1")] * 30)
+
+
+def spent(made: Ledger) -> Cost:
+    return made.spent("patient")
+
+
+TENTH = pure("0.1")
+
+
+def asks(at: int, events: Events = TENTH, **more: object) -> object:
+    return replace(ask(f"query {at}"), charges=(("patient", events),), **more)  # type: ignore[arg-type]
+
+
+def take(made: Ledger, request: object, prepaid: object, slot: int) -> Permit:
+    found = made.reserve(request, prepaid, slot)  # type: ignore[arg-type]
+    assert isinstance(found, Permit)
+    return found
+
+
+def test_a_plan_is_charged_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    made = ledger(SHARED, path=tmp_path / "l")
+    (first,) = made.prepay([TENTHS])
+    once = spent(made)
+    assert Fraction("2.7") < once.epsilon < Fraction("2.8") and made.find_plan(TENTHS) == first
+    with Ledger.open(tmp_path / "l") as other:
+        assert other.prepay([TENTHS]) == (first,) and other.prepay([replace(TENTHS, analyst="ALICE")]) == (first,)
+        assert other.prepay([replace(TENTHS, answered=frozenset({0}))]) == (first,)
+    assert spent(made) == once and made.find_plan(replace(TENTHS, analyst="bob")) is None
+    made.refresh("patients", "new rows")
+    assert made.find_plan(TENTHS) is None and made.verify() == ()
+
+
+def test_a_place_is_taken_once_and_then_charged(tmp_path: Path) -> None:
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([TENTHS])
+    once = spent(made)
+    permit = take(made, asks(0), prepaid, 0)
+    assert spent(made) == once
+    assert take(made, asks(0), prepaid, 0).release_id == permit.release_id, "taken up again"
+    other = take(made, asks(1), prepaid, 0)
+    assert other.release_id != permit.release_id and spent(made).epsilon == once.epsilon + Fraction(1, 10)
+    assert made.verify() == ()
+
+
+def test_planted_a_place_that_is_taken_twice_breaks_the_ledger_or_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([TENTHS])
+    take(made, asks(0), prepaid, 0)
+    honest = room.slot_lines
+
+    def again(db: object, plan: object, slot: int, *given: object) -> object:
+        return honest(db, plan, slot + 1, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(room, "slot_lines", again)
+    with pytest.raises(LedgerError):
+        made.reserve(asks(1), prepaid, 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pure("0.11"),
+        pure("0.05") * 3,
+        pure("0.09"),  # less, but of another law
+        (Event("ranged", Cost(Fraction("0.1"))),),
+        (Event("keys", Cost(Fraction("0.1"), Fraction(1, 10**9))),),
+    ],
+    ids=str,
+)
+def test_a_place_takes_what_was_paid_for_and_nothing_else(events: Events) -> None:
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([TENTHS])
+    with pytest.raises(LedgerError, match="more than its plan"):
+        made.reserve(asks(0, events), prepaid, 0)  # type: ignore[arg-type]
+
+
+def test_what_is_worth_no_more_in_every_sum_may_still_be_another_law() -> None:
+    """A place that compared sums would take these."""
+    paid, met = pure("0.5") + pure("0.5"), pure("0.5") + pure("0.25") + pure("0.25")
+    assert loss_of(met) <= loss_of(paid)
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([plan(paid, pure("0.1"))])
+    with pytest.raises(LedgerError, match="more than its plan"):
+        made.reserve(asks(0, met), prepaid, 0)  # type: ignore[arg-type]
+    take(made, asks(0, pure("0.5")), prepaid, 0)
+
+
+def test_other_peoples_places_and_places_that_are_not_there() -> None:
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([TENTHS])
+    for request, place, slot in (
+        (asks(0, analyst="bob"), prepaid, 0),
+        (asks(0), replace(prepaid, analyst="bob"), 30),
+        (asks(0), replace(prepaid, plan=7), 0),
+        (asks(0), prepaid, -1),
+    ):
+        with pytest.raises(LedgerError, match="no such"):
+            made.reserve(request, place, slot)  # type: ignore[arg-type]
+
+
+def test_what_was_answered_has_no_place() -> None:
+    made = ledger(SHARED)
+    (prepaid,) = made.prepay([replace(TENTHS, answered=frozenset(range(25)))])
+    assert spent(made) == Cost(Fraction(1, 2))
+    take(made, asks(3), prepaid, 3)
+    assert spent(made) == Cost(Fraction(6, 10)) and made.verify() == ()
+    with pytest.raises(LedgerError, match="a slot for each"):
+        made.prepay([replace(TENTHS, answered=frozenset(range(30)), texts=TENTHS.texts)])
+
+
+def test_several_plans_are_charged_or_none() -> None:
+    made = ledger(budget(1))
+    with pytest.raises(OverBudget):
+        made.prepay([plan(pure("0.3"), pure("0.3")), plan(pure("0.3"), pure("0.2"), texts=("a", "b"))])
+    assert spent(made) == Cost()
+    assert len(made.prepay([plan(pure("0.3"), pure("0.3")), plan(pure("0.3"), pure("0.1"), texts=("a", "b"))])) == 2
+    assert spent(made) == Cost(Fraction(1)) and made.verify() == ()
+
+
+def test_planted_a_plan_that_is_charged_too_little_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ledger(SHARED)
+    with monkeypatch.context() as patch:
+        patch.setattr(room, "planned", lambda events, *_: replace(loss_of(events), epsilon=Fraction(1)))
+        made.prepay([TENTHS])
+    assert any("it was charged less than its queries cost" in said for said in made.verify())
+
+
+# ---------------------------------------------------------------- what was never answered
+
+
+def exhausted(made: Ledger, request: object) -> str:
+    for _ in range(4):
+        permit = made.reserve(request)  # type: ignore[arg-type]
+        assert isinstance(permit, Permit)
+    with pytest.raises(TooManyResumes):
+        made.reserve(request)  # type: ignore[arg-type]
+    return permit.release_id
+
+
+def test_who_had_a_charge_fail_again_and_again_waits_on_its_tables() -> None:
+    made = ledger(SHARED)
+    answered = made.reserve(ask("answered"))
+    assert isinstance(answered, Permit)
+    made.release(answered, b"42")
+    (prepaid,) = made.prepay([plan(pure("0.2"), pure("0.3"))])
+    release = exhausted(made, ask("stuck", tables=("patients", "visits")))
+    before = spent(made)
+    for asking in (
+        lambda: made.reserve(ask("new")),
+        lambda: made.reserve(asks(0, pure("0.2")), prepaid, 0),  # type: ignore[arg-type]
+        lambda: made.prepay([TENTHS]),
+        lambda: made.reserve(ask("new", tables=("visits",))),
+    ):
+        with pytest.raises(WaitsForOwner, match=f"{release} was charged once"):
+            asking()
+    assert spent(made) == before
+    made.reserve(ask("answered"))
+    assert isinstance(made.reserve(ask("new", analyst="bob")), Permit)
+    made.allow_resume(release)
+    assert isinstance(made.reserve(ask("new")), Permit) and isinstance(made.prepay([TENTHS]), tuple)
+
+
+def test_an_answer_ends_the_waiting() -> None:
+    made = ledger(SHARED)
+    for _ in range(4):
+        permit = made.reserve(ask("slow"))
+    assert isinstance(permit, Permit)
+    with pytest.raises(WaitsForOwner):
+        made.reserve(ask("new"))
+    made.release(permit, b"7")
+    assert isinstance(made.reserve(ask("new")), Permit)

@@ -1,0 +1,92 @@
+"""What somebody is told whose budget does not suffice, and how many more queries there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from privql.diagnostics import PrivQLError
+from privql.session import Session
+from tests.check.clinic import POLICY, clinic
+
+SMALL = POLICY.replace("EPSILON 1000", "EPSILON 2 DEFAULT EPSILON 0.1")
+QUESTION = "SELECT COUNT(*) AS n FROM patients WHERE age > 40 AT MOST 1 ROW PER UNIT SPEND EPSILON {}"
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with clinic(SMALL) as opened:
+        yield opened
+
+
+def helps(session: Session, text: str) -> set[str]:
+    """What the check says, and what running it does: the same advice."""
+    (said,) = session.check(text).diagnostics
+    with pytest.raises(PrivQLError) as caught:
+        session.run(text)
+    assert said.code == caught.value.diagnostics[0].code == "PQL0502"
+    return {said.help.split("; or ", 1)[1], caught.value.diagnostics[0].help.split("; ", 1)[1]}
+
+
+OWNER = "ask the owner for more: `ALTER BUDGET research ADD EPSILON … REASON '…'`"
+
+
+def test_nothing_to_use_instead(session: Session) -> None:
+    session.run("SELECT COUNT(*) FROM members SPEND EPSILON 1.5")
+    assert helps(session, QUESTION.format("2.1")) == {OWNER}
+
+
+def test_the_same_question_was_answered_for_another_price(session: Session) -> None:
+    session.run(QUESTION.format("0.5"))
+    session.run(QUESTION.replace("40", "41").format("0.6"))
+    clause = "`AT MOST 1 ROW PER UNIT SPEND EPSILON 0.5`"
+    before = f"ask it as you did before, {clause}: that is answered (r1) and costs nothing"
+    assert helps(session, QUESTION.format("1.8")) == {f"{before}; or {OWNER}"}
+    assert session.check(QUESTION.format("0.5")).free == "replay"
+    within = QUESTION.split(" SPEND")[0].replace(" AT MOST 1 ROW PER UNIT", "") + " WITHIN 1"
+    assert helps(session, within) == {OWNER}, "without AT MOST it is another question"
+    assert helps(session, QUESTION.split(" SPEND")[0] + " WITHIN 1") == {f"{before}; or {OWNER}"}
+
+
+def test_a_price_within_an_aggregate_is_one_too(session: Session) -> None:
+    session.run("SELECT COUNT(* SPEND 0.5), AVG(age SPEND 0.5) FROM patients")
+    (told,) = helps(session, "SELECT COUNT(*), AVG(age) FROM patients SPEND EPSILON 1.9")
+    assert told == f"ask it as you did before, for ε = 1: that is answered (r1) and costs nothing; or {OWNER}"
+
+
+def test_names_over_the_same_tables(session: Session) -> None:
+    for at in range(4):
+        session.run(
+            f"CREATE RELEASE older_{at} AS SELECT COUNT(*) AS n FROM patients WHERE age > {at} SPEND EPSILON 0.1"
+        )
+    session.run("CREATE RELEASE stays AS SELECT AVG(minutes) AS m FROM visits SPEND EPSILON 0.1")
+    session.run("CREATE RELEASE old AS SELECT COUNT(*) AS n FROM members SPEND EPSILON 0.1")
+    names = "use `older_1`, `older_2`, `older_3` …, which you have: reading answers costs nothing"
+    assert helps(session, QUESTION.format("1.9")) == {f"{names}; or {OWNER}"}
+    (told,) = helps(session, "SELECT SUM(minutes) FROM visits SPEND EPSILON 1.9")
+    assert told.startswith("use `stays`, which you have")
+
+
+def test_a_limit_of_ones_own() -> None:
+    with clinic(SMALL.replace("GRANT research TO alice", "GRANT research TO alice LIMIT EPSILON 1 EACH")) as session:
+        assert helps(session, QUESTION.format("1.5")) == {
+            "ask the owner for a higher limit: `GRANT research TO alice LIMIT EPSILON … EACH`"
+        }
+
+
+def test_what_is_left_in_queries_like_the_last(session: Session) -> None:
+    assert session.budget().line().endswith("research: ε = 2 left")
+    session.run(QUESTION.format("0.3"))
+    research = next(one for one in session.budget().to_json()["budgets"] if one["budget"] == "research")
+    assert (research["left"], research["more_like_your_last"]) == ("17/10", 5)
+    assert session.budget().line().endswith("research: ε = 1.7 left, or 5 more like your last query")
+    row = next(row for row in session.run("SHOW BUDGET").rows if row[0] == "research")
+    assert row[4:] == ("1.7", "5")
+    for at in range(5):
+        session.run(QUESTION.replace("40", str(at)).format("0.3"))
+    assert session.budget().line().endswith("0 more like your last query")
+    with pytest.raises(PrivQLError):
+        session.run(QUESTION.replace("40", "9").format("0.3"))
+    assert next(one for one in session.budget().budgets if one.budget.name == "research").left.epsilon == Fraction(1, 5)
