@@ -7,14 +7,15 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from privql.ledger import Ledger, LedgerError, Permit, Replay
+from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay
 from privql.ledger.schema import VERSION
-from tests.ledger.asking import ask, budget, ledger
+from tests.ledger.asking import ask, budget, ledger, plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,6 +157,43 @@ def test_a_lock_that_stays(tmp_path: Path) -> None:
     other.execute("ROLLBACK")
     other.close()
     assert made.release(granted, b"y").answer == b"y"
+
+
+def test_who_writes_nothing_waits_for_nobody(tmp_path: Path) -> None:
+    """Refusals and repeated answers are told while another holds the lock."""
+    path = tmp_path / "l"
+    ledger(path=path).close()
+    with Ledger.open(path, patience=0.05) as made, sqlite3.connect(path, isolation_level=None) as other:
+        told = finish(made, ask("a"))
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OverBudget):
+            made.reserve(ask("b", 1))
+        with pytest.raises(OverBudget):
+            made.prepay((plan("c", "d", epsilon="0.5"),))
+        assert finish(made, ask("a")) == told
+        with pytest.raises(LedgerError, match="locked by another process"):
+            made.reserve(ask("e"))
+        other.execute("ROLLBACK")
+        made.reserve(ask("e"))
+    other.close()
+
+
+def test_what_was_seen_before_others_wrote_is_seen_again(tmp_path: Path) -> None:
+    """Another process writes between a first look and the first write."""
+    with ledger(path=tmp_path / "l") as made:
+        made.reserve(ask("a", "0.9"))
+        looks = []
+
+        def work(db: sqlite3.Connection) -> object:
+            looks.append(db.execute("SELECT MAX(id) FROM charge").fetchone())
+            if len(looks) == 1:
+                with closing(sqlite3.connect(tmp_path / "l", isolation_level=None)) as rival:
+                    rival.execute("UPDATE charge SET resumes = 1")
+            db.execute("UPDATE charge SET resumes = resumes + 1")
+            return db.execute("SELECT resumes FROM charge").fetchone()
+
+        assert made._store.at_once(work) == (2,)
+        assert len(looks) == 2
 
 
 def test_a_full_ledger_loses_nothing(tmp_path: Path) -> None:
