@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -109,12 +109,11 @@ def made_again(statement: ast.CreateRelease, context: Context) -> tuple[CheckedQ
     if first.delta and not delta:
         help = "write `SPEND EPSILON … DELTA …`, of all runs together, or state the groups with KEYS"
         raise _refused("each run needs a δ, and nothing says how much", clause.span, help)
-    kept = count * max(_of_keys(events) for events in first.events_by_unit.values())
-    rest = max(delta - kept, Fraction(0))
 
     def together(each: Fraction) -> Fraction:
-        found = run(each, own_delta).events_by_unit.values()
-        return max(_lost(events, count, rest).epsilon for events in found)
+        met = run(each, own_delta).events_by_unit.values()
+        rest = _rest(delta, met, count)
+        return max(_lost(events, count, rest).epsilon for events in met)
 
     before = env.standing.get(fold(statement.name))
     each = before if before is not None else greatest(together, total, count)
@@ -122,6 +121,7 @@ def made_again(statement: ast.CreateRelease, context: Context) -> tuple[CheckedQ
         help = "leave what clauses inside say to this one, or spend more"
         raise _refused("what is said inside costs more than all runs may spend", clause.span, help)
     program = run(each, own_delta)
+    rest = _rest(delta, program.events_by_unit.values(), count)
     losses = {unit: _lost(met, count, rest).cost for unit, met in program.events_by_unit.items()}
     return query, program, Runs(statement.name, count, apart, each, total, delta, rest, losses)
 
@@ -167,8 +167,10 @@ def _own_delta(first: Callable[[Fraction | None], Plan], delta: Fraction, count:
     return given if first(given).delta else None
 
 
-def _of_keys(events: Events) -> Fraction:
-    return sum((event.cost.delta for event in events if event.kind == "keys"), Fraction(0))
+def _rest(delta: Fraction, met: Iterable[Events], count: int) -> Fraction:
+    """What of the δ the search for groups leaves to adding up."""
+    keys = [sum((one.cost.delta for one in events if one.kind == "keys"), Fraction(0)) for events in met]
+    return max(delta - count * max(keys), Fraction(0))
 
 
 def _four_digits(value: Fraction) -> Fraction:
