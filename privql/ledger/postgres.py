@@ -25,7 +25,11 @@ SCHEMA = "privql"
 
 _LOCK = 0x5051_4C31  # whoever holds it writes
 _BEGIN = {
-    "BEGIN IMMEDIATE": ("BEGIN", f"SELECT pg_advisory_xact_lock({_LOCK})"),
+    # of whatever isolation the server begins others: each look after the lock must see what was committed before it
+    "BEGIN IMMEDIATE": (
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        f"SELECT pg_advisory_xact_lock({_LOCK})",
+    ),
     "BEGIN DEFERRED": ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
 }
 _REFERS = re.compile(r" REFERENCES \w+")
