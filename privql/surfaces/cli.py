@@ -206,7 +206,7 @@ def _parser() -> argparse.ArgumentParser:
         made = asking(name, does, says, text=True)
         made.add_argument("--policy", metavar="POLICY", help="check against a policy file alone, without a ledger")
     made = asking("run", _run, "charge the whole file as one plan, then release its answers one by one", text=True)
-    made.add_argument("--partial", action="store_true", help="charge each statement by itself, as many as the budget carries")
+    made.add_argument("--partial", action="store_true", help="charge each statement by itself, until the budget ends")
     asking("repl", _repl, "ask line by line", text=False)
     asking("budget", _budget, "what is spent and what is left", text=False)
     return parser

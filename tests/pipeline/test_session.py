@@ -321,7 +321,8 @@ def test_budget_report(session: Session) -> None:
         "default_delta": None,
     }
     assert str(report).splitlines()[1] == (
-        "research (patient): ε = 7/6 left to you, or 3 more like your last query, of your limit 1.5 you spent 1/3; of 2 in all, 1/3 spent"
+        "research (patient): ε = 7/6 left to you, or 3 more like your last query, of your limit 1.5 you spent 1/3; "
+        "of 2 in all, 1/3 spent"
     )
 
 

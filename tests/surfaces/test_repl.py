@@ -23,12 +23,15 @@ class Answered:
     def __init__(self, text: str) -> None:
         self.text = text
         self.cost = Cost()
+        self.answers: tuple[Answered, ...] = ()
 
     def __str__(self) -> str:
         return f"answer to {self.text.strip()}"
 
 
 class FakeSession:
+    in_cart = 0
+
     def __init__(self) -> None:
         self.asked: list[str] = []
 
@@ -83,6 +86,28 @@ def test_a_pipe_is_answered_statement_by_statement(
     assert printed.out.count("answer to") == 3
     assert "EXPLAIN SELECT" in printed.out
     assert printed.err == ""
+
+
+def test_a_cart_is_told_answered_and_not_forgotten_in_silence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.check.clinic import clinic
+
+    def ask(text: str, format: str = "table") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
+        with clinic() as session:
+            code = repl(session, {}, format)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    one, two = (f"SELECT COUNT(*) FROM patients WHERE age > {at} SPEND EPSILON 0.5;" for at in (20, 30))
+    code, out, err = ask(f"BEGIN; {one} {two} EXPLAIN; COMMIT;")
+    assert (code, err) == (0, "") and out.count("(ε = 0.5, release r") == 2 and "cost ε" not in out
+    assert "ε = 1 of research (patient), 999 left" in out and "research: ε = 999 left, or 1998 more like" in out
+    code, out, err = ask(f"BEGIN; {one} COMMIT;", "json")
+    assert code == 0 and '"release_id": "r1"' in out.splitlines()[-1]
+    code, out, err = ask(f"BEGIN; {one}")
+    assert code == 1 and "nothing of it was charged" in err
 
 
 def test_an_error_does_not_end_the_talk_and_is_told_at_its_end(
