@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,11 +34,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def runs(count: int = 3, text: str = "daily", **more: object) -> PlanRequest:
+def runs(count: int = 3, text: str = "daily", **more: Any) -> PlanRequest:
     return plan(*(text for _ in range(count)), delta=Fraction(0), **more)
 
 
-def taken(made: Ledger, found: Standing, run: int | None = None, **more: object) -> Permit | Replay:
+def taken(made: Ledger, found: Standing, run: int | None = None, **more: Any) -> Permit | Replay:
     """As a session takes a run: its number is part of what it is."""
     number = run or found.next
     assert number is not None
