@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import Loss, loss_of
-from privql.kernel.plans import planned
 from privql.ledger import plans
 from privql.ledger.entries import all_entries
 
@@ -22,12 +22,12 @@ class SpendingLine:
     budget: str
     window: int
     met: tuple[Events, ...]  # by each of the queries
-    delta: Fraction | None = None  # what a plan took of δ
+    plan: Loss | None = None  # what a plan was charged
 
     def loss(self, order: Fraction | None) -> Loss:
-        """As it would be of a promise that chose this order."""
-        events = tuple(event for query in self.met for event in query)
-        return loss_of(events, order) if self.delta is None else planned(events, self.delta, order)
+        """As it would be of a promise that chose this order; a plan costs plain addition what it cost."""
+        met = loss_of(tuple(event for query in self.met for event in query), order)
+        return met if self.plan is None else replace(met, epsilon=self.plan.epsilon, delta=self.plan.delta)
 
     @property
     def queries(self) -> tuple[Fraction, ...]:
@@ -55,7 +55,7 @@ def spendings(db: sqlite3.Connection) -> Iterator[Spending]:
 
 def _of_plan(plan: plans.PlanEntry) -> Spending:
     lines = tuple(
-        SpendingLine(unit, budget, window, tuple(plan.of(unit)), loss.delta)
+        SpendingLine(unit, budget, window, tuple(plan.of(unit)), loss)
         for unit, (budget, window, loss) in plan.lines.items()
     )
     return Spending(f"plan {plan.number}", plan.analyst, lines)
