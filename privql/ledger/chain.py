@@ -12,12 +12,12 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from datetime import UTC, datetime
 from hashlib import sha256
 from secrets import token_bytes
 from typing import Any
 
 from privql.frozen import frozen
+from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
 
 Fields = dict[str, Any]
@@ -230,7 +230,7 @@ class Anchor:
 
 def anchor(db: sqlite3.Connection, ledger_id: str) -> Anchor:
     position, head = _last(db)
-    return Anchor(ledger_id, position, head.hex(), datetime.now(UTC).isoformat(timespec="seconds"))
+    return Anchor(ledger_id, position, head.hex(), now())
 
 
 def read_anchors(text: str) -> tuple[Anchor, ...]:

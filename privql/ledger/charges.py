@@ -22,10 +22,10 @@ from privql.kernel.cost import check_chargeable
 from privql.kernel.events import Events, among, cost_of, read, written
 from privql.ledger import chain, forgetting, notes, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
+from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NameTaken, NoMoreRuns
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
-from privql.ledger.store import now
 from privql.ledger.waiting import check_resumes, check_waiting
 from privql.names import fold
 

@@ -12,3 +12,7 @@ def tells() -> datetime:
 
 def written(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
+
+
+def now() -> str:
+    return written(tells())

@@ -10,8 +10,8 @@ import sqlite3
 from datetime import UTC, datetime
 
 from privql.ledger import chain
+from privql.ledger.clock import now, written
 from privql.ledger.errors import Forgotten, LedgerError
-from privql.ledger.store import now
 from privql.names import fold
 
 
@@ -61,7 +61,7 @@ def moment(text: str) -> str:
     except ValueError:
         raise LedgerError(f"`{text}` is no date: write it as 2026-01-31") from None
     meant = meant.replace(tzinfo=UTC) if meant.tzinfo is None else meant.astimezone(UTC)
-    return meant.isoformat(timespec="seconds")
+    return written(meant)
 
 
 def still_there(db: sqlite3.Connection, release: str) -> None:

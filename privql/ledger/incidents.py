@@ -14,8 +14,8 @@ from secrets import token_hex
 from typing import Any
 
 from privql.frozen import frozen
+from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
-from privql.ledger.store import now
 
 _LONGEST = 10_000  # characters
 

@@ -13,15 +13,14 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events, cost_of
 from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger import notes
 from privql.ledger.amounts import read, shares_written, written
+from privql.ledger.charges import identity
 from privql.names import fold
 
 
 def on_events(db: sqlite3.Connection) -> None:
     """Charges that were sums of (ε, δ) become mechanisms of which no more than that is known."""
-    from privql.ledger import notes
-    from privql.ledger.charges import identity
-
     analysts = dict(db.execute("SELECT id, analyst FROM charge"))
     met: dict[int, dict[str, Events]] = defaultdict(dict)
     paid: list[tuple[str, str, str, Events]] = []

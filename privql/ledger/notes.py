@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from contextlib import closing
-from urllib.parse import quote
 
-from privql.frozen import frozen
 from privql.ledger import chain
 from privql.ledger.records import Note
-from privql.ledger.schema import APPLICATION_ID
 
 
 def write(db: sqlite3.Connection, version: int, note: Note, place: str) -> None:
@@ -29,23 +24,3 @@ def origin(db: sqlite3.Connection, version: int) -> int:
     query = "SELECT MIN(version) FROM policy_note WHERE meaning <> '' AND meaning ="
     (first,) = db.execute(f"{query} (SELECT meaning FROM policy_note WHERE version = ?)", (version,)).fetchone()
     return version if first is None else int(first)
-
-
-@frozen
-class Seen:
-    """Another file's ledger, looked at and not touched."""
-
-    ledger_id: str
-    policy: str  # the text in force
-
-
-def look(path: str | os.PathLike[str]) -> Seen | None:
-    """None where there is no ledger with a policy, or none that can be read."""
-    try:
-        with closing(sqlite3.connect(f"file://{quote(os.fsencode(os.path.abspath(path)))}?mode=ro", uri=True)) as db:
-            if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-                return None
-            row = db.execute("SELECT id, text FROM ledger, policy ORDER BY version DESC LIMIT 1").fetchone()
-    except (sqlite3.Error, OSError):
-        return None
-    return None if row is None else Seen(*row)

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
+from privql.frozen import frozen
 from privql.ledger.errors import LedgerError
+from privql.ledger.schema import APPLICATION_ID
 
 MOUNTS = Path("/proc/self/mountinfo")  # Linux's list of what is mounted where
 
@@ -103,3 +108,23 @@ def file_system(path: str) -> str | None:
         if len(point) >= len(deepest) and os.path.commonpath((point, path)) == point:  # what is mounted over it counts
             deepest, found = point, system.split(" ")[0]
     return found
+
+
+@frozen
+class Seen:
+    """Another file's ledger, looked at and not touched."""
+
+    ledger_id: str
+    policy: str  # the text in force
+
+
+def look(path: str | os.PathLike[str]) -> Seen | None:
+    """None where there is no ledger with a policy, or none that can be read."""
+    try:
+        with closing(sqlite3.connect(f"file://{quote(os.fsencode(os.path.abspath(path)))}?mode=ro", uri=True)) as db:
+            if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
+                return None
+            row = db.execute("SELECT id, text FROM ledger, policy ORDER BY version DESC LIMIT 1").fetchone()
+    except (sqlite3.Error, OSError):
+        return None
+    return None if row is None else Seen(*row)

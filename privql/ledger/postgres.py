@@ -17,9 +17,10 @@ from secrets import token_hex
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoLedger
 from privql.ledger.schema import LAYOUTS, VERSION
-from privql.ledger.store import Store, now
+from privql.ledger.store import Store
 
 SCHEMA = "privql"
 

@@ -18,7 +18,8 @@ from time import monotonic, sleep
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
-from privql.ledger import chain, clock, places
+from privql.ledger import chain, places
+from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
 from privql.ledger.schema import APPLICATION_ID, CHAINED, LAYOUTS, VERSION
 
@@ -47,10 +48,6 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 def on_server(path: str | os.PathLike[str]) -> bool:
     """Whether a ledger is in PostgreSQL, by its address (`postgres.py`)."""
     return os.fspath(path).startswith(("postgresql://", "postgres://"))
-
-
-def now() -> str:
-    return clock.written(clock.tells())
 
 
 def _code(problem: BaseException) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from privql.diagnostics import NOWHERE, Diagnostic, PrivQLError
 from privql.ledger import Ledger, PolicyRecord, on_server
-from privql.ledger.notes import look
+from privql.ledger.places import look
 from privql.names import fold
 from privql.pipeline.policies import read_record
 from privql.policy.catalog import Catalog
