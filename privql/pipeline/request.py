@@ -16,6 +16,7 @@ from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
 from privql.syntax import ast, unparse
+from privql.syntax.names import quote
 
 Released = Callable[[str], str]  # from a named release to its identifier
 
@@ -51,7 +52,7 @@ def canonical(check: StatementCheck) -> str:
     """The query's text, in one spelling of blanks, keywords and functions."""
     node = rebuilt(check.statement, _spelled)
     if isinstance(node, ast.CreateRelease):
-        columns = f"({', '.join(node.columns)}) " if node.columns else ""
+        columns = f"({', '.join(map(quote, node.columns))}) " if node.columns else ""
         return columns + unparse(node.query)
     assert node is not None
     return unparse(node)

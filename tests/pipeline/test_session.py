@@ -64,6 +64,13 @@ def test_the_same_question_again_is_free_and_has_the_same_answer(session: Sessio
     assert session.check(text.replace("0.5", "0.25")).free is None
 
 
+def test_other_columns_are_another_question(session: Session) -> None:
+    asked = "AS SELECT COUNT(*), COUNT(*) FILTER (WHERE sex = 'F') FROM patients SPEND EPSILON 0.1"
+    for name, columns in (("one", '"a, b", c'), ("two", 'a, "b, c"')):
+        session.run(f"CREATE RELEASE {name} ({columns}) {asked}")
+    assert [column.name for column in session.run("SELECT * FROM two").columns] == ["a", "b, c"]
+
+
 def test_what_nothing_reads_is_not_paid_for(session: Session) -> None:
     unread = (
         "WITH a AS (SELECT COUNT(*) AS n FROM patients), b AS (SELECT sex, COUNT(*) AS n FROM patients GROUP BY sex)"
