@@ -13,11 +13,10 @@ from privql.diagnostics import Diagnostic
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.events import Events, cost_of
-from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.kernel.losses import NO_LOSS, loss_of
 from privql.ledger import BudgetState, Ledger, Reason, bill, fullest_first
 from privql.names import fold
 from privql.pipeline.carts import Together
-from privql.pipeline.instead import instead
 from privql.pipeline.price import BudgetCost, left_text, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
@@ -32,15 +31,16 @@ def priced(
     costs: dict[tuple[str, str | None], BudgetCost] = {}
     held: dict[str, list[BudgetState]] = {}  # as each plan leaves them
     for plan in plans:
-        for unit in dict.fromkeys(unit for check in plan.paying for unit in check.by_unit):
+        asking = [_Asking(check, check.by_unit, check.delta_by_unit) for check in plan.paying]
+        for unit in dict.fromkeys(unit for one in asking for unit in one.epsilons):
             if unit not in held:
                 held[unit] = ledger.budgets_for(analyst, unit)
-            one = _Bill.of(unit, chosen(held[unit], plan.budget), plan, ledger, analyst)
+            wanted = [one for one in asking if unit in one.epsilons]
+            one = _Bill.of(unit, chosen(held[unit], plan.budget), wanted, plan.delta, ledger, analyst)
             if one.problem is not None:
                 over.setdefault(unit, one.problem)
-            if one.state is not None:
-                states = [state.after(one.loss) if state is one.state else state for state in held[unit]]
-                held[unit] = fullest_first(states)
+            if one.after is not None:
+                held[unit] = fullest_first([one.after if state is one.state else state for state in held[unit]])
             at = unit, one.cost.budget
             costs[at] = costs[at] + one.cost if at in costs else one.cost
     return tuple(costs.values()), tuple(over.values())
@@ -53,40 +53,53 @@ def chosen(states: list[BudgetState], name: str | None) -> list[BudgetState]:
 
 
 @frozen
+class _Asking:
+    """A statement and what it spends, of each unit."""
+
+    check: StatementCheck
+    epsilons: dict[str, Amount]
+    deltas: dict[str, Fraction]
+
+
+@frozen
 class _Bill:
     """Of one plan, for one unit."""
 
     cost: BudgetCost
     state: BudgetState | None  # the budget that pays
-    loss: Loss
+    after: BudgetState | None  # the same, when it has paid
     problem: Diagnostic | None
 
     @classmethod
-    def of(cls, unit: str, states: Sequence[BudgetState], plan: Together, ledger: Ledger, analyst: str) -> _Bill:
-        checks = [check for check in plan.paying if unit in check.by_unit]
-        total = sum((check.by_unit[unit] for check in checks), ZERO)
-        asks = price(total, sum((check.delta_by_unit[unit] for check in checks), Fraction(0)))
+    def of(
+        cls,
+        unit: str,
+        states: Sequence[BudgetState],
+        asking: Sequence[_Asking],
+        delta: Fraction | None,
+        ledger: Ledger,
+        analyst: str,
+    ) -> _Bill:
+        total = sum((one.epsilons[unit] for one in asking), ZERO)
+        asks = price(total, sum((one.deltas[unit] for one in asking), Fraction(0)))
         problem: Diagnostic | None = None
         if not states:
-            problem = no_budget(unit, analyst, checks[0].span).diagnostics[0].in_source(checks[0].source)
-            return cls(BudgetCost(None, unit, asks, False, None), None, NO_LOSS, problem)
-        fixed = [check for check in checks if check.by_unit[unit].known for _ in range(check.times)]
-        met = [_events(check, unit) for check in fixed]
-        found = bill(states, met, plan.delta) if met else (states[0], NO_LOSS)
+            first = asking[0].check
+            problem = no_budget(unit, analyst, first.span).diagnostics[0].in_source(first.source)
+            return cls(BudgetCost(None, unit, asks, False, None), None, None, problem)
+        known = [(one.check, one.check.events_by_unit[unit]) for one in asking if one.epsilons[unit].known]
+        fixed = [each for each in known for _ in range(each[0].times)]
+        met = [events for _, events in fixed]
+        found = bill(states, met, delta) if met else (states[0], NO_LOSS)
         if isinstance(found, tuple):
             state, loss = found
         else:
             state, loss = states[0], loss_of(sum(met, ()), states[0].order)
-            problem = _unpayable(states, fixed, met, plan.delta, ledger, analyst)
-        after = state.after(loss).left.epsilon if total.known else Amount(states[0].left.epsilon) - total
-        charged = None if not total.known or loss.cost == Cost(total.constant, asks.delta) else loss.cost
-        name = state.budget.name
-        return cls(BudgetCost(name, unit, asks, problem is None, after, charged), state, loss, problem)
-
-
-def _events(check: StatementCheck, unit: str) -> Events:
-    assert check.plan is not None
-    return check.plan.events_by_unit[unit]
+            problem = _unpayable(states, [check for check, _ in fixed], met, delta, ledger, analyst)
+        after, lost = state.after(loss), loss.cost
+        left = after.left.epsilon if total.known else Amount(states[0].left.epsilon) - total
+        charged = None if not total.known or lost == Cost(total.constant, asks.delta) else lost
+        return cls(BudgetCost(state.budget.name, unit, asks, problem is None, left, charged), state, after, problem)
 
 
 def _unpayable(
@@ -110,6 +123,8 @@ def _unpayable(
     else:
         problem = _refused(states[0], reason, cost_of(met[low]), asked, check)
         if problem.code == "PQL0502":
+            from privql.pipeline.instead import instead  # for most there is enough
+
             problem = replace(
                 problem, help=problem.help + instead(ledger, analyst, check, states[0].budget.name, reason)
             )

@@ -24,7 +24,6 @@ from privql.pipeline.parameters import unused
 from privql.pipeline.places import Places
 from privql.pipeline.price import BudgetCost
 from privql.pipeline.purse import BudgetReport, Purse
-from privql.pipeline.refusals import ledger_refused
 from privql.pipeline.report import FileCheck, StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast
@@ -158,7 +157,7 @@ class Till:
         try:
             prepaid = self._ledger.prepay([request for _, request in asked])
         except LedgerError as problem:
-            raise ledger_refused(problem, asked[0][0].checks[0], self._ledger, self._analyst) from None
+            raise self._refused(problem, asked[0][0].checks[0]) from None
         places = {
             id(check): (paid, slot)
             for (one, _), paid in zip(asked, prepaid, strict=True)
@@ -196,6 +195,11 @@ class Till:
 
     def _priced(self, statements: Sequence[StatementCheck]) -> Priced:
         return priced(self._ledger, self._analyst, together(statements))
+
+    def _refused(self, problem: LedgerError, check: StatementCheck) -> PrivQLError:
+        from privql.pipeline.refusals import ledger_refused  # most are not
+
+        return ledger_refused(problem, check, self._ledger, self._analyst)
 
     def _paid_for(self, statements: tuple[StatementCheck, ...]) -> tuple[StatementCheck, ...]:
         """A plan that was charged and broke off costs nothing when it is taken up again."""
@@ -247,7 +251,7 @@ class Till:
             request = again.request(check.request, values(check))
             found = self._ledger.stand(again.name, request, again.hours, again.each)
         except LedgerError as problem:
-            raise ledger_refused(problem, check, self._ledger, self._analyst) from None
+            raise self._refused(problem, check) from None
         assert found.next is not None
         return replace(check, name=run_name(again.name, found.next), place=(found.paid, found.next - 1))
 
