@@ -5,6 +5,7 @@ it. Both are single durable transactions; between them stands a `Permit`, the on
 """
 
 from privql.ledger.accounts import fullest_first
+from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Anchor, read_anchors
 from privql.ledger.errors import (
     Forgotten,
@@ -23,12 +24,9 @@ from privql.ledger.ledger import Ledger
 from privql.ledger.plans import PlanEntry, bill
 from privql.ledger.records import (
     NO_NOTE,
-    BudgetRow,
-    BudgetState,
     ChargeLine,
     Draw,
     Entry,
-    GrantRow,
     Note,
     Permit,
     PlanRequest,

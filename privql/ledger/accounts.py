@@ -15,10 +15,10 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import windows
+from privql.ledger.budgets import WHOLE, BudgetRow, BudgetState, Window
 from privql.ledger.errors import LedgerError, OverBudget, Reason
-from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy
-from privql.ledger.records import WHOLE, BudgetRow, BudgetState, ChargeLine, Window
+from privql.ledger.records import ChargeLine
 from privql.names import fold
 
 Scope = tuple[str, str]  # budget and analyst, '' for all of them; a budget's is of one window
@@ -120,7 +120,7 @@ def first_able(found: Sequence[BudgetState], asked: Asking) -> tuple[BudgetState
     reasons: list[Reason] = []
     for one in found:
         for loss in asked.losses(one):
-            reason = refusal(one, loss, asked.queries)
+            reason = one.refusal(loss, asked.queries)
             if reason is None:
                 return one, loss
             reasons.append(reason)

@@ -14,7 +14,6 @@ from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import accounts, chain, notes, plans, standing, windows
 from privql.ledger.chain import Anchor
 from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn, release_id
-from privql.ledger.filters import refusal
 from privql.ledger.policies import Policy, history, load
 from privql.ledger.records import Entry
 from privql.names import fold
@@ -155,7 +154,7 @@ class _Audit:
         at = {scope: (*scope, window if scope[0] else 0) for scope in accounts.scopes(budget, analyst)}
         spending = {scope: self.lost[unit, *whole] for scope, whole in at.items()}
         row = policy.budgets.get(fold(budget))
-        if row is None or refusal(accounts.state(policy, row, analyst, spending), loss, queries):
+        if row is None or accounts.state(policy, row, analyst, spending).refusal(loss, queries):
             self._found.append(f"{what}: budget `{budget}` could not afford it")
         for whole in at.values():
             self.lost[unit, *whole] += loss if whole[0] else loss.unordered

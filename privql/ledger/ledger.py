@@ -27,16 +27,14 @@ from privql.ledger import (
     spendings,
     standing,
 )
+from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
     NO_NOTE,
-    BudgetRow,
-    BudgetState,
     Draw,
     Entry,
-    GrantRow,
     Note,
     Permit,
     PlanRequest,

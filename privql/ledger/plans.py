@@ -24,10 +24,11 @@ from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
 from privql.ledger import chain, notes
 from privql.ledger.accounts import Asking, first_able, lines, pay, payers
+from privql.ledger.budgets import BudgetState
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoMoreRuns, Reason
 from privql.ledger.policies import Policy, data_version
-from privql.ledger.records import BudgetState, PlanRequest, Prepaid
+from privql.ledger.records import PlanRequest, Prepaid
 from privql.ledger.waiting import check_waiting
 from privql.names import fold
 

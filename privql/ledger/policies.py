@@ -13,9 +13,10 @@ from privql.kernel.cost import amount_text, check_chargeable, check_delta
 from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.ledger import chain, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
+from privql.ledger.budgets import BudgetRow, GrantRow
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
-from privql.ledger.records import BudgetRow, GrantRow, PolicyRecord
+from privql.ledger.records import PolicyRecord
 from privql.names import fold
 
 _RECORD = (

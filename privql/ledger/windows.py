@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from privql.kernel.losses import NO_LOSS
 from privql.kernel.losses import read as loss_read
 from privql.ledger import chain, clock
+from privql.ledger.budgets import BudgetRow, BudgetState, InAll, Window
 from privql.ledger.clock import written
-from privql.ledger.records import BudgetRow, BudgetState, InAll, Window
 from privql.names import fold
 
 
