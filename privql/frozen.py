@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, replace
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
-_PLAIN = frozenset({str, bool, int, float})  # what most parts are that have none themselves
+_PLAIN = frozenset({str, bool, int, float, type(None)})  # what most parts are that have none themselves
 
 
 @overload
@@ -48,7 +48,7 @@ def _initialise(made: Any) -> None:
 
 def _compiled(made: Any) -> Any:
     """`__init__` with the fields as its parameters, those that are keyword-only behind a star."""
-    known: dict[str, Any] = {"set_": object.__setattr__}
+    known: dict[str, Any] = {}
     plain: list[str] = ["self"]
     named: list[str] = []
     body = ["pass"]
@@ -62,7 +62,8 @@ def _compiled(made: Any) -> Any:
             parameter += "=MISSING"
             value = f"default_{each.name}() if {each.name} is MISSING else {each.name}"
         (named if each.kw_only else plain).append(parameter)
-        body.append(f"set_(self, {each.name!r}, {value})")
+        known[f"set_{each.name}"] = getattr(made, each.name).__set__  # of the slot: quicker than by its name
+        body.append(f"set_{each.name}(self, {value})")
     parameters = ", ".join([*plain, *(["*", *named] if named else [])])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), known)
     return known["__init__"]
@@ -119,8 +120,8 @@ def _parts(record: Any) -> list[Any]:
 def rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:
     """The tree with each record as `change` makes it or, where that is None, with its parts rebuilt."""
     if isinstance(node, tuple):
-        parts = tuple(rebuilt(part, change) for part in node)
-        return node if all(new is old for new, old in zip(parts, node, strict=True)) else parts
+        parts = tuple([part if part.__class__ in _PLAIN else rebuilt(part, change) for part in node])
+        return node if all(map(is_, parts, node)) else parts
     if not hasattr(node, "__match_args__"):
         return node
     made = change(node)
@@ -131,6 +132,6 @@ def rebuilt_inside(record: Any, change: Callable[[Any], Any]) -> Any:
     changed = {}
     for name in record.__match_args__:
         old = getattr(record, name)
-        if old is not None and old.__class__ not in _PLAIN and (new := rebuilt(old, change)) is not old:
+        if old.__class__ not in _PLAIN and (new := rebuilt(old, change)) is not old:
             changed[name] = new
     return replace(record, **changed) if changed else record

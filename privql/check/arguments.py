@@ -98,4 +98,4 @@ def sort_keys(items: Iterable[ast.OrderItem], place: Place) -> tuple[SortKey, ..
 
 
 def renamed(node: ast.Call, name: str) -> str:
-    return unparse(replace(node, name=name.upper()))
+    return unparse(node if node.name == name.upper() else replace(node, name=name.upper()))

@@ -15,7 +15,7 @@ _STRICT = {"<": "<", "<=": "<", ">": ">", ">=": ">"}
 def by_parts(node: ast.Expr, place: Place) -> ast.Expr | None:
     """A comparison of rows without them; None if this is none."""
     match node:
-        case ast.Binary(op="=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" as op, left=ast.Row() as left, right=right):
+        case ast.Binary(left=ast.Row() as left, op="=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" as op, right=right):
             return _compared(op, left, right, node.span)
         case ast.IsDistinct(left=ast.Row() as left, right=right, negated=negated):
             tests = [

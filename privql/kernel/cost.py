@@ -23,7 +23,7 @@ RATIO = 1000
 GRID = 10**PLACES * lcm(*range(1, RATIO + 1))
 
 LEAST_EPSILON = Fraction(1, 2**40)  # below it, noise would reach past 64-bit counts: nobody means that
-GREATEST = Fraction(2**20)  # above it, e^ε protects nobody: a slip of the keyboard
+GREATEST = Fraction(2**20)  # a whole number; above it, e^ε protects nobody: a slip of the keyboard
 
 _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?", re.ASCII | re.IGNORECASE)
 _RATIO = re.compile(r"(\d+)\s*/\s*(\d+)", re.ASCII)
@@ -102,9 +102,9 @@ def _parse_text(text: str) -> Fraction:
 
 def check_chargeable(amount: Fraction) -> None:
     """Refuse what a ledger cannot sum exactly for ever (see the top of this page)."""
-    if amount < 0:
+    if amount.numerator < 0:
         raise ValueError("an amount of budget cannot be negative")
-    if amount > GREATEST:
+    if amount.numerator > GREATEST.numerator * amount.denominator:
         raise ValueError(f"an amount of budget cannot exceed {GREATEST}")
     if GRID % amount.denominator:
         raise ValueError(f"an amount of budget has at most {PLACES} decimal places, or a denominator up to {RATIO}")

@@ -109,7 +109,8 @@ def among(met: Mapping[str, Events], paid: Mapping[str, Events]) -> bool:
 
 def cost_of(events: Events) -> Cost:
     """By plain addition."""
-    return sum((event.cost for event in events), Cost())
+    epsilon = sum((event.cost.epsilon for event in events), Fraction(0))
+    return Cost(epsilon, sum((event.cost.delta for event in events if event.cost.delta), Fraction(0)))
 
 
 def written(events: Events) -> str:

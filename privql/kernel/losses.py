@@ -54,7 +54,8 @@ class Loss:
     def __post_init__(self) -> None:
         amounts = (self.epsilon, self.delta, self.keys, self.gauss_delta)
         wholes = (self.renyi, self.gauss)
-        if {*map(type, amounts)} != {Fraction} or {*map(type, wholes)} != {int} or min(wholes) < 0 or min(amounts) < 0:
+        exact = {*map(type, amounts)} == {Fraction} and {*map(type, wholes)} == {int}
+        if not exact or min(wholes) < 0 or min([amount.numerator for amount in amounts]) < 0:
             raise ValueError("a loss is made of exact numbers that are not negative")
         if self.order is None and self.renyi:
             raise ValueError("a divergence has an order")
@@ -117,7 +118,19 @@ NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0), 0, Fraction(0))
 
 
 def loss_of(events: Events, order: Fraction | None = None) -> Loss:
-    return sum((_loss_of(event, order) for event in events), NO_LOSS)
+    """Of all of them together: mostly they have no δ, so that nothing is to be added up there."""
+    if not events:
+        return NO_LOSS
+    found, none = [_loss_of(event, order) for event in events], Fraction(0)
+    return Loss(
+        sum((one.epsilon for one in found), none),
+        sum((one.delta for one in found if one.delta), none),
+        sum((one.keys for one in found if one.keys), none),
+        sum(one.gauss for one in found),
+        sum((one.gauss_delta for one in found if one.gauss_delta), none),
+        order,
+        sum(one.renyi for one in found),
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -80,11 +80,9 @@ def fields(term: Scalar) -> frozenset[str]:
     found: set[str] = set()
     todo: list[Scalar] = [term]
     while todo:
-        match todo.pop():
-            case Field(name=name):
-                found.add(name)
-            case Apply(args=args):
-                todo.extend(args)
-            case Const():
-                pass
+        one = todo.pop()
+        if isinstance(one, Field):
+            found.add(one.name)
+        elif isinstance(one, Apply):
+            todo.extend(one.args)
     return frozenset(found)

@@ -14,6 +14,7 @@ from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
+from privql.kernel.events import Events
 from privql.names import fold
 from privql.pipeline.certificate import measurements_json
 from privql.pipeline.price import BudgetCost, Price, price
@@ -142,6 +143,13 @@ class StatementCheck:
         if self.again is not None:
             return {unit: cost.delta for unit, cost in self.again.losses.items()}
         return self.plan.delta_by_unit
+
+    @property
+    def events_by_unit(self) -> dict[str, Events]:
+        """What each unit meets by it, or by one run of it, once all parameters have values: what is charged."""
+        if self.request is not None:
+            return dict(self.request.charges)
+        return {} if self.plan is None else self.plan.events_by_unit
 
     @property
     def delta(self) -> Fraction:

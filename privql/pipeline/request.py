@@ -60,7 +60,10 @@ def canonical(check: StatementCheck) -> str:
 
 def _spelled(node: Any) -> Any:
     """The same tree, functions in capitals: their names compare without case, and no answer shows them otherwise."""
-    return replace(rebuilt_inside(node, _spelled), name=node.name.upper()) if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call):
+        return None
+    spelled, name = rebuilt_inside(node, _spelled), node.name.upper()
+    return spelled if name == node.name else replace(spelled, name=name)
 
 
 def inputs(check: StatementCheck, released: Released) -> str:

@@ -96,7 +96,8 @@ class Draft:
             bought = zip(made, parts(self.spent, self.delta), strict=True)
             made = tuple(replace(one, noise="gaussian", delta=d, mu_squared=square) for one, (d, square) in bought)
         marginals = self.marginals or finest(self.block)
-        made = tuple(replace(one, split=len(marginals) > 1) for one in made)
+        if len(marginals) > 1:
+            made = tuple(replace(one, split=True) for one in made)
         measured, beside = proved(self.block, self.lowered, made, marginals)
         numbers = self.finder.selection if self.finder is not None and self.counts else None
         shape = self.block, self.lowered, made, measured, self.selection, tuple(self.searches)

@@ -137,8 +137,10 @@ def _measured(
 ) -> Measured:
     """With this share of what each aggregate may spend; all Gaussian noise is paid for together."""
     scales = []
+    whole = keys == lowered.keys  # then its sensitivity is known: that of all its keys
     for one, contribution in zip(measurements, lowered.contributions, strict=True):
-        scale = replace(one.share(share), sensitivity=moved(lowered, keys, contribution)).scale
+        part = one.share(share)
+        scale = (part if whole else replace(part, sensitivity=moved(lowered, keys, contribution))).scale
         assert scale is not None
         scales.append(scale)
     shape = (lowered.stable, keys, lowered.contributions, tuple(scales))

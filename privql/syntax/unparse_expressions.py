@@ -11,6 +11,7 @@ from privql.syntax.names import function, plain, quote
 # How tightly what an expression is binds, loosest first, as in the grammar.
 OR, AND, NOT, IS, COMPARISON, MATCH, OPERATION, SUM, PRODUCT, POWER, UNARY, POSTFIX, ATOM = range(13)
 
+_PHRASES = frozenset({"POSITION", "SUBSTRING", "TRIM", "GROUPING", "OVERLAY"})  # that no function of the name is
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _LEVELS = {
     "OR": OR,
@@ -163,11 +164,11 @@ def _nested(query: ast.Query) -> str:
 
 def _call(node: ast.Call) -> str:
     word = node.name.upper()
-    plain_args = not any(isinstance(arg, ast.Star | ast.Named) for arg in node.args)
-    if node.args and plain_args and node == ast.Call(node.name, node.args):
-        if word == "POSITION" and len(node.args) == 2:
+    if word in _PHRASES and node.args and node == ast.Call(node.name, node.args):
+        plain_args = not any(isinstance(arg, ast.Star | ast.Named) for arg in node.args)
+        if plain_args and word == "POSITION" and len(node.args) == 2:
             return f"{node.name}({' IN '.join(at_least(arg, OPERATION) for arg in node.args)})"
-        if word in ("SUBSTRING", "TRIM", "GROUPING", "OVERLAY"):
+        if plain_args and word != "POSITION":
             return f"{node.name}({expressions(node.args)})"
     inside = [("DISTINCT " if node.distinct else "") + expressions(node.args)]
     inside += [order_by(node.order)] if node.order else []
