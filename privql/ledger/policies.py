@@ -9,8 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from privql.frozen import frozen
-from privql.kernel.cost import amount_text, check_chargeable, check_delta
-from privql.kernel.filters import DEFAULT, Shares, order_for
+from privql.kernel.cost import check_chargeable, check_delta
+from privql.kernel.filters import DEFAULT, order_for
 from privql.ledger import chain, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.budgets import BudgetRow, GrantRow
@@ -18,6 +18,7 @@ from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
 from privql.ledger.records import PolicyRecord
 from privql.names import fold
+from privql.policy.shares import spelled
 
 _RECORD = (
     "SELECT version, text, applied_at, COALESCE(reason, ''), COALESCE(applied_by, '')"
@@ -123,15 +124,8 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
     elif shares not in (None, kept[0]):
         raise LedgerError(
             f"the δ of budget `{budget.name}` was split when it was first declared, and stays so: each way of adding "
-            f"up answers for its share of all that was ever charged; write `{_spelled(shares_read(kept[0]))}`"
+            f"up answers for its share of all that was ever charged; write `SHARES ({spelled(shares_read(kept[0]))})`"
         )
-
-
-def _spelled(shares: Shares) -> str:
-    named = zip(
-        ("KEYS", "PLAIN", "RENYI", "GAUSSIAN"), (shares.keys, shares.plain, shares.renyi, shares.gauss), strict=True
-    )
-    return f"SHARES ({', '.join(f'{name} {amount_text(share)}' for name, share in named)})"
 
 
 def newest(db: sqlite3.Connection) -> int:

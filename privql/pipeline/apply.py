@@ -17,7 +17,6 @@ from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.filters import Shares
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import NO_NOTE, BudgetRow, GrantRow, Ledger, LedgerError, Note
 from privql.names import fold
@@ -140,7 +139,7 @@ def put_policy(
             each.default_epsilon,
             each.default_delta,
             each.max_epsilon,
-            Shares(*each.shares),
+            each.shares,
             each.every,
         )
         for each in catalog.budgets

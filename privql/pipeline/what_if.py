@@ -16,7 +16,7 @@ from typing import Any, Literal
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
-from privql.kernel.filters import WAYS, Filter, Shares, Way, order_for
+from privql.kernel.filters import WAYS, Filter, Way, order_for
 from privql.kernel.losses import NO_LOSS, Loss
 from privql.ledger import Spending, SpendingLine
 from privql.names import fold
@@ -26,7 +26,7 @@ from privql.pipeline.versions import opened
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Budget, Catalog, Grant
 from privql.policy.findings import accepted
-from privql.policy.shares import NAMES
+from privql.policy.shares import spelled
 from privql.syntax import quote
 
 How = Way | Literal["any"]
@@ -113,9 +113,8 @@ def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, 
     if one is None:
         raise refuse("PQL0511", f"the policy has no budget `{name}`", NOWHERE, help="name one that it has")
     there = epsilon or amount_text(one.epsilon), delta or (amount_text(one.delta) if one.delta else "")
-    split = ", ".join(f"{part} {amount_text(share)}" for part, share in zip(NAMES, one.shares, strict=True))
     text = f"CREATE UNIT {quote(one.unit)};\nCREATE BUDGET {quote(one.name)} FOR UNIT {quote(one.unit)} EPSILON "
-    text += there[0] + (f" DELTA {there[1]} SHARES ({shares or split})" if there[1] else "") + ";"
+    text += there[0] + (f" DELTA {there[1]} SHARES ({shares or spelled(one.shares)})" if there[1] else "") + ";"
     made = accepted(*build_catalog(Source(text, "<what if>"))).budgets[0]
     return replace(made, max_epsilon=one.max_epsilon, every=one.every)
 
@@ -186,8 +185,8 @@ class _Replay:
         return None if self._says(own, self._lost[name, window, fold(analyst)] + loss) else "grant"
 
     def _promise(self, row: Budget) -> Filter:
-        shares = Shares(*row.shares)
-        return Filter(row.epsilon, row.delta, shares, order_for(row.epsilon, row.delta, shares, row.default_epsilon))
+        order = order_for(row.epsilon, row.delta, row.shares, row.default_epsilon)
+        return Filter(row.epsilon, row.delta, row.shares, order)
 
     def _loss(self, line: SpendingLine) -> Loss:
         return line.loss(self._promise(self._rows[fold(line.budget)]).order)

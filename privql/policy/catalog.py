@@ -7,6 +7,7 @@ from fractions import Fraction
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
 from privql.frozen import frozen
+from privql.kernel.filters import DEFAULT, Shares
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Unit
 from privql.names import fold
@@ -90,10 +91,7 @@ class Raise:
 
 @frozen
 class Budget:
-    """`epsilon` and `delta` are all there is (in one window, if it renews): what was declared and every raise.
-
-    `shares`: of δ, as in `shares.py`.
-    """
+    """`epsilon` and `delta` are all there is (in one window, if it renews): what was declared and every raise."""
 
     name: str
     unit: str
@@ -102,7 +100,7 @@ class Budget:
     default_epsilon: Fraction | None = None
     default_delta: Fraction | None = None
     max_epsilon: Fraction | None = None
-    shares: tuple[Fraction, ...] = (Fraction(1, 4),) * 4
+    shares: Shares = DEFAULT  # of δ
     raises: tuple[Raise, ...] = ()
     every: int | None = None  # hours, after which it renews
     span: Span = NOWHERE

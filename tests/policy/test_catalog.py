@@ -10,6 +10,7 @@ import pytest
 from privql.diagnostics import Diagnostic, Source
 from privql.domains import finite, interval, whole
 from privql.domains.types import value_type
+from privql.kernel.filters import Shares
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, decimal
 from privql.kernel.terms import Unit
 from privql.policy.build import build_catalog, build_statements
@@ -272,7 +273,7 @@ def test_a_bound_of_float_is_the_number_as_written() -> None:
 def test_what_shares_leave_is_split_in_equal_parts(said: str, shares: tuple[str, ...]) -> None:
     text = f"CREATE UNIT u; CREATE BUDGET b FOR UNIT u EPSILON 1 DELTA 1e-6 {said};"
     catalog, _ = build_catalog(Source(text))
-    assert catalog.budgets[0].shares == tuple(map(Fraction, shares))
+    assert catalog.budgets[0].shares == Shares(*map(Fraction, shares))
 
 
 def test_a_budget_has_what_was_declared_and_what_was_added() -> None:
