@@ -127,7 +127,7 @@ def finish(path: Place, told: Told, before: Fraction) -> None:
 
 
 def kill(folder: str, kills: str) -> None:
-    home, span, seen = Path(folder), 0.01, Counter[str]()
+    home, span, seen = Path(folder), 0.03, Counter[str]()
     path, told, before = home / "l", Told(), Fraction(0)
     for at in range(int(kills)):
         if at % AT_ONCE == 0:
@@ -140,7 +140,7 @@ def kill(folder: str, kills: str) -> None:
         gave = die(path, told, span)
         seen["deaths"] += 1
         seen["gave"] += gave
-        span *= 0.95 if gave else 1.1  # half of them die before anything was given out
+        span *= 0.9 if gave else 1.3  # a third of them die before anything was given out, however busy the machine
         found = look(path, told, before)
         if at % AT_ONCE == AT_ONCE - 1:
             finish(path, told, before)

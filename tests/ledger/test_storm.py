@@ -63,7 +63,7 @@ def spent_by_filters(whole: BudgetState) -> None:
 
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     seen = json.loads(storm("deaths", "kill", tmp_path, 10_000 if SOAK else 50))
-    assert seen["gave"] > 8 and seen["released"] > 30 and seen["plans"] > 2
+    assert seen["gave"] > 8 and seen["released"] > 20 and seen["plans"] > 1
 
 
 def test_killed_at_each_statement(tmp_path: Path) -> None:
