@@ -89,6 +89,8 @@ class Analysts:
                 model.clock.at += rng.choice((-30, 1, 5, 24, 60)) * timedelta(hours=1)
             case "allow":
                 self.owner(number)
+            case _:
+                pass  # nothing was charged yet
 
     def owner(self, number: int) -> None:
         rng, model = self.rng, self.model
@@ -107,6 +109,8 @@ class Analysts:
                     if one.state == "reserved" and one.resumes >= 3:
                         model.made.allow_resume(name)
                         one.resumes = 0
+            case _:
+                pass
 
 
 def test_against_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
