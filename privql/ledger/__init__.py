@@ -37,7 +37,7 @@ from privql.ledger.records import (
     Standing,
     StoredRelease,
 )
-from privql.ledger.spendings import Spending, SpendingLine
+from privql.ledger.spendings import Spending, SpendingLine, Tally
 from privql.ledger.standing import run_name
 from privql.ledger.store import on_server
 
@@ -72,6 +72,7 @@ __all__ = [
     "StalePolicy",
     "Standing",
     "StoredRelease",
+    "Tally",
     "TooManyResumes",
     "WaitsForOwner",
     "bill",

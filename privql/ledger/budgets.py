@@ -14,7 +14,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
-from privql.kernel.filters import DEFAULT, Filter, Shares
+from privql.kernel.filters import DEFAULT, Filter, Shares, Way, order_for
 from privql.kernel.losses import Loss, loss_of
 from privql.ledger.errors import Reason
 
@@ -38,6 +38,11 @@ class BudgetRow:
     @property
     def cap(self) -> Cost:
         return Cost(self.epsilon, self.delta)
+
+    @property
+    def order(self) -> Fraction:
+        """Which order its Rényi filter chooses when it is first declared."""
+        return order_for(self.epsilon, self.delta, self.shares, self.default_epsilon)
 
 
 @frozen
@@ -139,16 +144,16 @@ class BudgetState:
         left = min(plain * self.budget.delta - self.lost.delta, plain * self.limit.delta - self.own_lost.delta)
         return max(left, Fraction(0))
 
-    def refusal(self, asked: Loss, queries: Sequence[Fraction] = ()) -> Reason | None:
-        """Why this cannot pay for what is asked, queries of these ε together; or None."""
+    def refusal(self, asked: Loss, queries: Sequence[Fraction] = (), way: Way | None = None) -> Reason | None:
+        """Why this cannot pay for what is asked, queries of these ε together; or None. `way`: by this way alone."""
         most = self.budget.max_epsilon
         if most is not None and any(epsilon > most for epsilon in queries):
             return "max per query"
         if not asked:
             return None
-        if not self.promise.admits(self.lost + asked):
+        if not _bears(self.promise, self.lost + asked, way):
             return "budget"
-        if self.limited and not self.own_promise.admits(self.own_lost + asked):
+        if self.limited and not _bears(self.own_promise, self.own_lost + asked, way):
             return "grant"
         return None
 
@@ -168,3 +173,7 @@ class BudgetState:
     def after(self, more: Loss) -> BudgetState:
         """As it is when this was charged."""
         return replace(self, lost=self.lost + more, own_lost=self.own_lost + more)
+
+
+def _bears(promise: Filter, loss: Loss, way: Way | None) -> bool:
+    return promise.admits(loss) if way is None else promise.says(way, loss)

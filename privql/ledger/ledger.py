@@ -16,6 +16,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.ledger import (
     accounts,
+    audit,
     chain,
     charges,
     entries,
@@ -30,6 +31,7 @@ from privql.ledger import (
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
+from privql.ledger.plans import PlanEntry
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
     NO_NOTE,
@@ -345,12 +347,13 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return tuple(entries.all_entries(db))
 
-    def plans(self) -> tuple[plans.PlanEntry, ...]:
+    def charged(self) -> tuple[Entry | PlanEntry, ...]:
+        """Every charge and every plan, in the order in which they were charged."""
         with self._store.transaction("DEFERRED") as db:
-            return tuple(plans.all_plans(db))
+            return tuple(entries.charged(db))
 
     def spendings(self) -> tuple[Spending, ...]:
-        """Every charge and every plan, in the order in which they were charged."""
+        """What was charged: queries by themselves, and plans, each at its turn."""
         with self._store.transaction("DEFERRED") as db:
             return tuple(spendings.spendings(db))
 
@@ -367,7 +370,7 @@ class Ledger:
     def verify(self, anchors: Iterable[Anchor] = ()) -> tuple[str, ...]:
         """What is wrong, a sentence each: the chain and what it covers, every sum and every admission."""
         with self._store.transaction("DEFERRED") as db:
-            return entries.verify(db, self._store.ledger_id, tuple(anchors), self._store.damage(db))
+            return audit.verify(db, self._store.ledger_id, tuple(anchors), self._store.damage(db))
 
     def _own(self, permit: Permit) -> None:
         if type(permit) is not Permit or permit.ledger_id != self._store.ledger_id:

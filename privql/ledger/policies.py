@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable, check_delta
-from privql.kernel.filters import DEFAULT, order_for
+from privql.kernel.filters import DEFAULT
 from privql.ledger import chain, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.budgets import BudgetRow, GrantRow
@@ -71,6 +71,12 @@ def declared(text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]
     return Policy(PolicyRecord(0, text, ""), by_name, by_pair, frozenset(map(fold, tables)), {})
 
 
+def proposed(budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]) -> Policy:
+    """A policy as it would be, had it been the first of its ledger."""
+    made = declared("", budgets, grants, ())
+    return replace(made, orders={name: budget.order for name, budget in made.budgets.items()})
+
+
 def _check(whose: str, epsilons: Iterable[Fraction | None], deltas: Iterable[Fraction | None]) -> None:
     try:
         for epsilon in epsilons:
@@ -115,7 +121,7 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
     name, shares = fold(budget.name), shares_written(budget.shares) if budget.delta else None
     kept = db.execute("SELECT shares FROM budget_filter WHERE name = ?", (name,)).fetchone()
     if kept is None:
-        order = written(order_for(budget.epsilon, budget.delta, budget.shares, budget.default_epsilon))
+        order = written(budget.order)
         db.execute("INSERT INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
         chain.append(db, "filter", name)
     elif shares is not None and kept[0] is None:

@@ -1,17 +1,25 @@
-"""What was charged, in the order in which it was: each query by itself, and plans with all of theirs."""
+"""What was charged, in the order in which it was, and added up anew: whether each could be afforded at its turn."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.events import Events, cost_of
-from privql.kernel.losses import Loss, loss_of
-from privql.ledger import plans
-from privql.ledger.entries import all_entries
+from privql.kernel.filters import Way
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.ledger.accounts import scopes, state
+from privql.ledger.budgets import BudgetRow, BudgetState
+from privql.ledger.entries import charged
+from privql.ledger.errors import Reason
+from privql.ledger.plans import PlanEntry
+from privql.ledger.policies import Policy
+from privql.ledger.records import Entry
+from privql.names import fold
 
 
 @frozen
@@ -37,25 +45,53 @@ class SpendingLine:
 
 @frozen
 class Spending:
+    """A query that was charged by itself, or a plan with all of its queries."""
+
     what: str  # `r7` or `plan 2`
     analyst: str
+    policy_version: int
     lines: tuple[SpendingLine, ...]
 
 
 def spendings(db: sqlite3.Connection) -> Iterator[Spending]:
-    waiting = plans.all_plans(db)
-    for at, one in enumerate(all_entries(db), 1):
-        while waiting and waiting[0].after_charge < at:
-            yield _of_plan(waiting.pop(0))
-        if one.plan is None and one.charges:
-            paid = tuple(SpendingLine(line.unit, line.budget, line.window, (line.events,)) for line in one.charges)
-            yield Spending(one.release_id, one.analyst, paid)
-    yield from map(_of_plan, waiting)
+    return (each for each in map(spending, charged(db)) if each.lines)
 
 
-def _of_plan(plan: plans.PlanEntry) -> Spending:
-    lines = tuple(
-        SpendingLine(unit, budget, window, tuple(plan.of(unit)), loss)
-        for unit, (budget, window, loss) in plan.lines.items()
-    )
-    return Spending(f"plan {plan.number}", plan.analyst, lines)
+def spending(one: Entry | PlanEntry) -> Spending:
+    """Without lines where nothing was charged, or a plan was."""
+    if isinstance(one, PlanEntry):
+        lines = (
+            SpendingLine(unit, budget, window, tuple(one.of(unit)), loss)
+            for unit, (budget, window, loss) in one.lines.items()
+        )
+        return Spending(f"plan {one.number}", one.analyst, one.policy_version, tuple(lines))
+    paid = one.charges if one.plan is None else ()
+    lines = (SpendingLine(line.unit, line.budget, line.window, (line.events,)) for line in paid)
+    return Spending(one.release_id, one.analyst, one.policy_version, tuple(lines))
+
+
+class Tally:
+    """What was lost so far, as the ledger's totals count it: by unit, budget, analyst and window."""
+
+    def __init__(self) -> None:
+        self.lost: dict[tuple[str, str, str, int], Loss] = defaultdict(lambda: NO_LOSS)
+
+    def refusal(self, policy: Policy, analyst: str, line: SpendingLine, way: Way | None = None) -> Reason | None:
+        """Why it could not be paid for, were this the policy; `way`: were this the one way of adding up."""
+        row = policy.budgets.get(fold(line.budget))
+        if row is None:
+            return "no budget"
+        if not policy.may_use(row.name, analyst):
+            return "no grant"
+        found = self.state(policy, row, analyst, line.window)
+        return found.refusal(line.loss(found.order), line.queries, way)
+
+    def add(self, policy: Policy, analyst: str, line: SpendingLine) -> None:
+        loss = line.loss(policy.orders.get(fold(line.budget)))
+        for budget, by in scopes(line.budget, analyst):
+            self.lost[fold(line.unit), budget, by, line.window if budget else 0] += loss if budget else loss.unordered
+
+    def state(self, policy: Policy, row: BudgetRow, analyst: str | None, window: int) -> BudgetState:
+        unit, whose = fold(row.unit), scopes(row.name, analyst or "")
+        at = {scope: (unit, *scope, window if scope[0] else 0) for scope in whose}
+        return state(policy, row, analyst, {scope: self.lost[key] for scope, key in at.items()})

@@ -18,9 +18,9 @@ from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.terms import Scan, Unit
-from privql.ledger import NO_NOTE, BudgetRow, GrantRow, Ledger, LedgerError, Note
+from privql.ledger import NO_NOTE, Ledger, LedgerError, Note
 from privql.names import fold
-from privql.pipeline.policies import bindings, meaning, read_policy, stored_text
+from privql.pipeline.policies import bindings, declared, meaning, read_policy, stored_text
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
@@ -130,23 +130,8 @@ def put_policy(
     ledger: Ledger, catalog: Catalog, source: Source, base: Path, note: Note = NO_NOTE, after: int | None = None
 ) -> int:
     """The version in force afterwards: a new one if anything changed. The data is the version REFRESH states last."""
-    budgets = [
-        BudgetRow(
-            each.name,
-            each.unit,
-            each.epsilon,
-            each.delta,
-            each.default_epsilon,
-            each.default_delta,
-            each.max_epsilon,
-            each.shares,
-            each.every,
-        )
-        for each in catalog.budgets
-    ]
-    grants = [GrantRow(each.budget, each.analyst, each.epsilon, each.delta) for each in catalog.grants]
     tables = [table.name for table in catalog.tables]
-    version = ledger.apply_policy(stored_text(source, base), budgets, grants, tables, note, after)
+    version = ledger.apply_policy(stored_text(source, base), *declared(catalog), tables, note, after)
     for table, label in dict(catalog.refreshed).items():
         ledger.refresh(table, label)
     return version

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from privql.diagnostics import NOWHERE, refuse
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import written
-from privql.ledger import Anchor, ChargeLine, Entry, Incident, LedgerError, PlanEntry, read_anchors
+from privql.ledger import Anchor, ChargeLine, Entry, Incident, PlanEntry, read_anchors
 from privql.pipeline.versions import opened
 
 
@@ -33,10 +32,10 @@ class Shown:
 
 def show(ledger: str | Path, what: str | None = None, last: int | None = None) -> Shown:
     """One release (`r7`) or plan (`plan 2`), or all there are; of these the last so many."""
-    with _in_words(), opened(ledger) as found:
-        entries = _in_order(found.history(), found.plans())
+    with opened(ledger) as found:
+        entries = found.charged()
     if what is None:
-        return Shown(tuple(entries if last is None else entries[max(0, len(entries) - last) :]))
+        return Shown(entries if last is None else entries[max(0, len(entries) - last) :])
     wanted = [one for one in entries if _name(one) == what]
     if not wanted:
         raise refuse("PQL0511", f"the ledger has no `{what}`", NOWHERE, help="write it as `r7` or `plan 2`")
@@ -45,7 +44,7 @@ def show(ledger: str | Path, what: str | None = None, last: int | None = None) -
 
 def export(ledger: str | Path, answers: bool = False) -> Iterator[dict[str, Any]]:
     """Every entry of the chain, in order, with the texts that it commits to; answers only if they are asked for."""
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         links = found.chain()
     for link in links:
         texts: dict[str, Any] = {name: text for name, text in link.texts.items() if isinstance(text, str)}
@@ -64,49 +63,31 @@ def export(ledger: str | Path, answers: bool = False) -> Iterator[dict[str, Any]
 
 def forget(ledger: str | Path, what: str | None, analyst: str | None, before: str | None, by: str) -> tuple[str, ...]:
     """The owner's: what was forgotten now."""
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         return found.forget(what, analyst=analyst, before=before, by=by)
 
 
 def incidents(ledger: str | Path) -> tuple[Incident, ...]:
     """The owner's: what failed after it was charged, in the engine's own words."""
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         return found.incidents()
 
 
 def allow(ledger: str | Path, release: str) -> None:
     """The owner's: a charge that was started too often without an answer may be taken up again."""
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         found.allow_resume(release)
 
 
 def audit(ledger: str | Path, anchors: str | None = None) -> tuple[str, ...]:
     """What is wrong with a ledger, a sentence each. `anchors`: the text of those that were kept elsewhere."""
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         return found.verify(read_anchors(anchors) if anchors is not None else ())
 
 
 def anchor(ledger: str | Path) -> Anchor:
-    with _in_words(), opened(ledger) as found:
+    with opened(ledger) as found:
         return found.anchor()
-
-
-@contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except LedgerError as problem:
-        raise refuse("PQL0510", str(problem), NOWHERE) from None
-
-
-def _in_order(charges: Sequence[Entry], plans: Sequence[PlanEntry]) -> list[Entry | PlanEntry]:
-    out: list[Entry | PlanEntry] = []
-    waiting = list(plans)
-    for at, one in enumerate(charges, 1):
-        while waiting and waiting[0].after_charge < at:
-            out.append(waiting.pop(0))
-        out.append(one)
-    return [*out, *waiting]
 
 
 def _name(one: Entry | PlanEntry) -> str:

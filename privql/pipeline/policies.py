@@ -12,7 +12,7 @@ from pathlib import Path
 
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.engines.interface import Source as Rows
-from privql.ledger import Ledger, PolicyRecord
+from privql.ledger import BudgetRow, GrantRow, Ledger, PolicyRecord
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog
 from privql.policy.findings import accepted, listing, nearest
@@ -82,6 +82,25 @@ def meaning(source: Source, base: Path) -> str:
     moved = ast.CreateBudget | ast.AlterBudget | ast.Grant | ast.Refresh
     kept = [unparse(each.statement) for each in parse_file(source)[0] if not isinstance(each.statement, moved)]
     return json.dumps([str(base), *kept])
+
+
+def declared(catalog: Catalog) -> tuple[list[BudgetRow], list[GrantRow]]:
+    """Its budgets and grants as a ledger knows them."""
+    budgets = [
+        BudgetRow(
+            each.name,
+            each.unit,
+            each.epsilon,
+            each.delta,
+            each.default_epsilon,
+            each.default_delta,
+            each.max_epsilon,
+            each.shares,
+            each.every,
+        )
+        for each in catalog.budgets
+    ]
+    return budgets, [GrantRow(each.budget, each.analyst, each.epsilon, each.delta) for each in catalog.grants]
 
 
 def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path, int]:

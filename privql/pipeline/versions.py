@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,9 +150,12 @@ def policy_text(ledger: str | Path, version: int | None = None) -> PolicyRecord:
     return replace(wanted[-1], text=read_record(wanted[-1])[1].text)
 
 
-def opened(ledger: str | Path) -> Ledger:
+@contextmanager
+def opened(ledger: str | Path) -> Iterator[Ledger]:
+    """What it refuses while it is open is a diagnostic."""
     try:
-        return Ledger.open(ledger)
+        with Ledger.open(ledger) as found:
+            yield found
     except LedgerError as problem:
         raise refuse("PQL0510", str(problem), NOWHERE) from None
 

@@ -16,15 +16,15 @@ from typing import Any, Literal
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
-from privql.kernel.filters import WAYS, Filter, Way, order_for
-from privql.kernel.losses import NO_LOSS, Loss
-from privql.ledger import Spending, SpendingLine
+from privql.kernel.filters import WAYS, Way
+from privql.ledger import BudgetRow, Reason, Spending, Tally
+from privql.ledger.policies import Policy, proposed
 from privql.names import fold
-from privql.pipeline.policies import catalog_from_ledger, read_policy
+from privql.pipeline.policies import catalog_from_ledger, declared, read_policy
 from privql.pipeline.price import left_text
 from privql.pipeline.versions import opened
 from privql.policy.build import build_catalog
-from privql.policy.catalog import Budget, Catalog, Grant
+from privql.policy.catalog import Budget, Catalog
 from privql.policy.findings import accepted
 from privql.policy.shares import spelled
 from privql.syntax import quote
@@ -38,12 +38,12 @@ _LISTED = 12  # refusals that a line names
 @frozen
 class Refused:
     what: str
-    why: str
+    why: Reason
 
 
 @frozen
 class BudgetOutcome:
-    budget: Budget
+    budget: BudgetRow
     charged: int  # queries and plans that paid from it
     refused: Mapping[How, tuple[Refused, ...]]
     left: Fraction  # pure ε, after all that any of the ways admits, in the last window
@@ -99,12 +99,15 @@ def what_if(
     with opened(ledger) as found:
         history = found.spendings()
         catalog = catalog_from_ledger(found)[0]
-    if policy is not None:
-        catalog = accepted(*build_catalog(read_policy(policy)[0]))
-    elif budget is not None:
-        catalog = replace(catalog, budgets=(_other(catalog, budget, epsilon, delta, shares),))
-        history = tuple(_only(each, budget) for each in history)
-    return replayed(history, catalog.budgets, catalog.grants)
+        if policy is not None:
+            catalog = accepted(*build_catalog(read_policy(policy)[0]))
+        elif budget is not None:
+            catalog = _with(catalog, _other(catalog, budget, epsilon, delta, shares))
+            history = tuple(_only(each, budget) for each in history)
+        told = replayed(history, proposed(*declared(catalog)))
+    if budget is None:
+        return told
+    return replace(told, budgets=tuple(each for each in told.budgets if fold(each.budget.name) == fold(budget)))
 
 
 def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, shares: str | None) -> Budget:
@@ -119,15 +122,21 @@ def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, 
     return replace(made, max_epsilon=one.max_epsilon, every=one.every)
 
 
+def _with(catalog: Catalog, budget: Budget) -> Catalog:
+    """Whom else it grants what stays as it is: a single GRANT closes whatever is not granted."""
+    others = (each for each in catalog.budgets if fold(each.name) != fold(budget.name))
+    return replace(catalog, budgets=(budget, *others))
+
+
 def _only(spending: Spending, budget: str) -> Spending:
     return replace(spending, lines=tuple(line for line in spending.lines if fold(line.budget) == fold(budget)))
 
 
-def replayed(history: Sequence[Spending], budgets: Sequence[Budget], grants: Sequence[Grant]) -> WhatIf:
-    rows = {fold(each.name): each for each in budgets}
+def replayed(history: Sequence[Spending], policy: Policy) -> WhatIf:
+    rows = policy.budgets
     unpaid = tuple(each.what for each in history if any(fold(line.budget) not in rows for line in each.lines))
     history = [each for each in history if each.lines and each.what not in unpaid]
-    replays = {how: _Replay(rows, grants, how) for how in HOWS}
+    replays = {how: _Replay(policy, None if how == "any" else how) for how in HOWS}
     for each in history:
         for replay in replays.values():
             replay.charge(each)
@@ -146,12 +155,10 @@ def replayed(history: Sequence[Spending], budgets: Sequence[Budget], grants: Seq
 
 
 class _Replay:
-    """The history as one way of adding up would have had it."""
+    """The history as one way of adding up would have had it; `way` None: any of them."""
 
-    def __init__(self, rows: Mapping[str, Budget], grants: Sequence[Grant], how: How) -> None:
-        self._rows, self._how = rows, how
-        self._grants = {(fold(each.budget), fold(each.analyst)): each for each in grants}
-        self._lost: dict[tuple[str, int, str], Loss] = defaultdict(lambda: NO_LOSS)  # analyst '': of all
+    def __init__(self, policy: Policy, way: Way | None) -> None:
+        self._policy, self._way, self._tally = policy, way, Tally()
         self._window: dict[str, int] = defaultdict(int)
         self.refused: dict[str, list[Refused]] = defaultdict(list)
 
@@ -160,40 +167,12 @@ class _Replay:
         for line in one.lines:
             name = fold(line.budget)
             self._window[name] = max(self._window[name], line.window)
-            why = self._why_not(name, line.window, one.analyst, self._loss(line), line.queries)
+            why = self._tally.refusal(self._policy, one.analyst, line, self._way)
             if why is not None:
                 self.refused[name].append(Refused(one.what, why))
                 return
         for line in one.lines:
-            for analyst in ("", fold(one.analyst)):
-                self._lost[fold(line.budget), line.window, analyst] += self._loss(line)
+            self._tally.add(self._policy, one.analyst, line)
 
-    def _why_not(self, name: str, window: int, analyst: str, loss: Loss, queries: Sequence[Fraction]) -> str | None:
-        row, grant = self._rows[name], self._grants.get((name, fold(analyst)))
-        if self._grants and grant is None:
-            return "no grant"
-        if row.max_epsilon is not None and any(epsilon > row.max_epsilon for epsilon in queries):
-            return "max per query"
-        if not loss:
-            return None
-        promise = self._promise(row)
-        if not self._says(promise, self._lost[name, window, ""] + loss):
-            return "budget"
-        epsilon = row.epsilon if grant is None or grant.epsilon is None else grant.epsilon
-        delta = row.delta if grant is None or grant.delta is None else grant.delta
-        own = replace(promise, epsilon=epsilon, delta=delta)
-        return None if self._says(own, self._lost[name, window, fold(analyst)] + loss) else "grant"
-
-    def _promise(self, row: Budget) -> Filter:
-        order = order_for(row.epsilon, row.delta, row.shares, row.default_epsilon)
-        return Filter(row.epsilon, row.delta, row.shares, order)
-
-    def _loss(self, line: SpendingLine) -> Loss:
-        return line.loss(self._promise(self._rows[fold(line.budget)]).order)
-
-    def _says(self, promise: Filter, loss: Loss) -> bool:
-        return promise.admits(loss) if self._how == "any" else promise.says(self._how, loss)
-
-    def left(self, row: Budget) -> Fraction:
-        name = fold(row.name)
-        return self._promise(row).left(self._lost[name, self._window[name], ""])
+    def left(self, row: BudgetRow) -> Fraction:
+        return self._tally.state(self._policy, row, None, self._window[fold(row.name)]).left.epsilon

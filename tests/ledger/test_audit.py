@@ -49,6 +49,7 @@ SMALL = losses.written(losses.loss_of(met("1/20"), order_for(Fraction(1), Fracti
         ("UPDATE charge_line SET budget = 'none' WHERE charge = 2", "r2: budget `none` could not"),
         ("UPDATE budget SET epsilon = '1/4' WHERE name = 'research'", "r3: budget `research` could not"),
         ("UPDATE budget_grant SET epsilon = '1/4'", "r3: budget `research` could not"),
+        ("UPDATE budget_grant SET analyst = 'bob'", "r1: budget `research` could not"),
     ],
 )
 def test_what_was_tampered_with_is_found(tmp_path: Path, tamper: str, said: str) -> None:

@@ -18,7 +18,7 @@ from privql.engines.interface import EngineError
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events
 from privql.kernel.plans import planned
-from privql.ledger import Ledger
+from privql.ledger import Ledger, PlanEntry
 from privql.pipeline.runs import greatest
 from tests.ledger.told_time import START, Clock
 
@@ -121,7 +121,7 @@ def test_all_runs_together_are_charged_no_more_than_is_said(query: str, runs: in
         for hour in range(0, 2 * min(runs, 3), 2):
             clock.at = START + timedelta(hours=hour)
             made.run(text)
-        (plan,) = made._till._ledger.plans()
+        (plan,) = (one for one in made._till._ledger.charged() if isinstance(one, PlanEntry))
         (_, _, loss) = plan.lines["patient"]
         # the δ of Gaussian noise is one of its own (`gauss`) where it is not of the plan
         assert loss.epsilon <= Fraction(epsilon) and loss.cost.delta <= Fraction(delta or 0)

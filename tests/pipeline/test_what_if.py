@@ -12,8 +12,8 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events
 from privql.kernel.filters import WAYS, Filter
 from privql.ledger import BudgetRow, GrantRow, Ledger, OverBudget, Permit, PlanRequest, Request
+from privql.ledger.policies import proposed
 from privql.pipeline.what_if import replayed
-from privql.policy.catalog import Budget, Grant
 
 SMALL = Fraction(1, 10**9)
 
@@ -52,9 +52,7 @@ def test_what_another_budget_would_have_refused(seed: int, delta: Fraction) -> N
         assert release is not None
         if asked(narrow, analyst, query, events) is None:
             refused.append(release)
-    budget = Budget("b", "u", Fraction(3), delta, max_epsilon=Fraction(38, 100))
-    grants = [Grant("b", "alice", Fraction(3, 2)), Grant("b", "bob")]
-    told = replayed(generous.spendings(), [budget], grants)
+    told = replayed(generous.spendings(), proposed([row], limit))
     (outcome,) = told.budgets
     assert [one.what for one in outcome.refused["any"]] == refused
     why = {one.why for one in outcome.refused["any"]}
@@ -69,14 +67,17 @@ def test_each_way_by_itself(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pick = random.Random(7)
     generous = Ledger.create(":memory:")
     generous.apply_policy("", [BudgetRow("b", "u", Fraction(1000), Fraction(1, 10))], [], ["t"])
+    row = BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))
     history = [("alice", query, random_events(pick)) for query in range(40)]
     releases = [asked(generous, *each) for each in history]
     with monkeypatch.context() as patch:
         patch.setattr(Filter, "admits", lambda self, loss: self.says(way, loss))
         alone = Ledger.create(":memory:")
-        alone.apply_policy("", [BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))], [], ["t"])
+        alone.apply_policy("", [row], [], ["t"])
         answers = [asked(alone, *each) for each in history]
-    (outcome,) = replayed(generous.spendings(), [Budget("b", "u", Fraction(2), Fraction(1, 10**6))], []).budgets
+    (outcome,) = replayed(
+        generous.spendings(), proposed([BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))], [])
+    ).budgets
     expected = [release for release, answer in zip(releases, answers, strict=True) if answer is None]
     assert [one.what for one in outcome.refused[way]] == expected  # type: ignore[index]
     assert 0 < len(expected) < 40
@@ -93,18 +94,15 @@ def test_plans_several_units_and_budgets_that_are_gone() -> None:
     made.reserve(Request("alice", "r", "{}", 1, both, "[]", ("t",)))
     made.reserve(Request("alice", "s", "{}", 1, (("u", half),), "[]", ("t",)))
     assert [each.what for each in made.spendings()] == ["plan 1", "r2", "r3"]
-    a, b = Budget("a", "u", Fraction(3, 2), Fraction(0)), Budget("b", "v", Fraction(1, 2), Fraction(0))
-    told = replayed(made.spendings(), [a, b], [])
+    a, b = BudgetRow("a", "u", Fraction(3, 2)), BudgetRow("b", "v", Fraction(1, 2))
+    told = replayed(made.spendings(), proposed([a, b], []))
     assert [[one.what for one in each.refused["plain"]] for each in told.budgets] == [[], ["plan 1"]]
     assert [each.left for each in told.budgets] == [Fraction(1, 2), Fraction(0)]  # all of a plan is refused, or nothing
-    gone = replayed(made.spendings(), [a], [])
+    gone = replayed(made.spendings(), proposed([a], []))
     assert gone.unpaid == ("plan 1", "r2") and gone.budgets[0].charged == 1
     renewed = [
         replace(each, lines=tuple(replace(line, window=at) for line in each.lines))
         for at, each in enumerate(made.spendings())
     ]
-    assert (
-        not replayed(renewed, [replace(a, epsilon=Fraction(1)), replace(b, epsilon=Fraction(1))], [])
-        .budgets[0]
-        .refused["any"]
-    )
+    ones = replayed(renewed, proposed([replace(a, epsilon=Fraction(1)), replace(b, epsilon=Fraction(1))], []))
+    assert not ones.budgets[0].refused["any"]
