@@ -134,10 +134,11 @@ class Model:
             if rng.random() < 0.7
         ]
         grants = grants if rng.random() < 0.5 else []
-        self.meant = rng.choice((self.meant, self.meant, "0", "1"))
+        said = rng.choice(("0", "0", "0", "1", ""))  # whatever says nothing means something of its own
         shown = [replace(row, name=rng.choice((row.name, row.name.upper()))) for row in rows]
         text = f"{self.version} {rng.random()}"
-        self.version = self.made.apply_policy(text, shown, grants, ["s", "t"], Note(meaning=self.meant))
+        self.version = self.made.apply_policy(text, shown, grants, ["s", "t"], Note(meaning=said))
+        self.meant = said or f"version {self.version}"
         self.budgets, self.grants = {row.name: row for row in rows}, {(g.budget, g.analyst): g for g in grants}
         for row in rows:
             self.windows.setdefault(row.name, (0, self.clock.at))

@@ -98,6 +98,8 @@ def test_names_that_differ_in_case_are_one() -> None:
     made = ledger(budget(1, unit="Patient"), grants=(GrantRow("Research", "Alice", Fraction(1, 2)),))
     made.reserve(ask("a", "0.3", analyst="aLICE", unit="PATIENT"))
     assert refused(made, ask("b", "0.3", analyst="alice")).reason == "grant"
+    for name in ("ALICE", "alice"):
+        assert made.budgets_for(name, "patient")[0].left.epsilon == Fraction(2, 10)
     made.apply_policy("2", [budget(1, "RESEARCH", "pAtient")], [], ["patients"])
     assert made.budgets_for("x", "patient")[0].spent.epsilon == Fraction(3, 10)
     assert made.spent("pATIENT", "rESEARCH", "ALICE").epsilon == Fraction(3, 10)
