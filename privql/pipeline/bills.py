@@ -167,5 +167,5 @@ def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: 
         f"`{budget.name}` cannot pay for this",
         check.span,
         why=f"it costs ε = {amount_text(one.epsilon)}{before}, and ε = {left_text(left.epsilon)} is left",
-        help="spend less; or ",
+        help="spend less; or " if left.epsilon > 0 else "nothing is left; ",
     )
