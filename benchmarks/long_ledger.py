@@ -23,7 +23,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, written
 from privql.kernel.losses import loss_of
 from privql.ledger import BudgetRow, Ledger, Permit, Request, chain
-from privql.ledger.charges import identity
+from privql.ledger.asked import identity
 
 EVENTS = (Event("pure", Cost(Fraction(1, 1000))),)
 BUDGET = BudgetRow("research", "patient", Fraction(1040), Fraction(1, 10**6))

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from privql.kernel import losses
 from privql.kernel.losses import NO_LOSS
 from privql.ledger import chain, notes, plans, standing, windows
+from privql.ledger.asked import identity
 from privql.ledger.chain import Anchor
-from privql.ledger.charges import FREE, charge_number, drawn, identity, overdrawn
+from privql.ledger.charges import drawn, overdrawn
 from privql.ledger.entries import charged
+from privql.ledger.naming import FREE, charge_number
 from privql.ledger.policies import history, load
 from privql.ledger.records import Entry
 from privql.ledger.spendings import Spending, Tally, spending

@@ -12,71 +12,21 @@ A charge is never deleted and never refunded: whether an answer came out may dep
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from privql.frozen import frozen
-from privql.kernel.cost import check_chargeable
-from privql.kernel.events import Events, among, cost_of, read, written
-from privql.ledger import chain, forgetting, notes, plans, standing
+from privql.kernel.events import Events, among, read, written
+from privql.ledger import chain, forgetting, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
+from privql.ledger.asked import Asked, asked
 from privql.ledger.clock import now
-from privql.ledger.errors import LedgerError, NameTaken, NoMoreRuns
-from privql.ledger.policies import Policy, data_version
+from privql.ledger.errors import LedgerError, NoMoreRuns
+from privql.ledger.naming import charge_number, claim, release_id, taken_by
+from privql.ledger.policies import Policy
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
 from privql.ledger.waiting import check_resumes, check_waiting
 from privql.names import fold
-
-FREE = ""  # the measurements of an answer that measured nothing
-
-
-@frozen
-class Asked:
-    """A request as the ledger weighs it."""
-
-    request: Request
-    analyst: str  # folded
-    events: dict[str, Events]  # by folded unit
-    data_version: str
-    identity: bytes
-
-
-def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
-    events = by_unit(request.charges)
-    if not request.analyst:
-        raise LedgerError("a charge needs an analyst's name")
-    version = data_version(db, policy, request.tables)
-    meant = notes.origin(db, request.policy_version)
-    query = request.query, request.parameters, meant, version, request.measurements
-    return Asked(request, fold(request.analyst), events, version, identity(*query, events))
-
-
-def by_unit(charges: Iterable[tuple[str, Events]]) -> dict[str, Events]:
-    """What each unit meets, by folded name; refused where it cannot be summed exactly."""
-    events: dict[str, Events] = {}
-    for unit, met in charges:
-        events[fold(unit)] = events.get(fold(unit), ()) + met
-    try:
-        for met in events.values():
-            cost = cost_of(met)
-            check_chargeable(cost.epsilon)
-            check_chargeable(cost.delta)
-    except ValueError as problem:
-        raise LedgerError(f"the cost of the query cannot be charged exactly: {problem}") from None
-    if not events:
-        raise LedgerError("a query that charges no unit needs no permit")
-    return events
-
-
-def identity(
-    query: str, parameters: str, policy_version: int, data_version: str, measurements: str, events: Mapping[str, Events]
-) -> bytes:
-    """Two queries are the same one when all of this agrees. Who asks and who pays is not part of it."""
-    prices = sorted((unit, written(met)) for unit, met in events.items())
-    parts = query, parameters, policy_version, data_version, measurements, prices
-    return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
 def reserve(
@@ -93,7 +43,7 @@ def reserve(
     if granted is None:
         granted = _charge(db, ledger_id, policy, query)
     if request.name is not None:
-        claim_name(db, query.analyst, request.name, granted.release_id)
+        claim(db, query.analyst, request.name, granted.release_id)
     return granted
 
 
@@ -148,7 +98,7 @@ def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None
             (fold(query.analyst), fold(request.name)),
         ).fetchone()
         if taken is not None and taken[1] != query.identity:
-            raise _taken(db, request.name, release_id(taken[0]))
+            raise taken_by(db, request.name, release_id(taken[0]))
     rows = db.execute(
         "SELECT id, analyst FROM charge WHERE identity = ? AND state = 'released' ORDER BY id", (query.identity,)
     )
@@ -156,40 +106,6 @@ def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None
         if may_see(db, policy, number, owner, query.analyst):
             return release_id(number)
     return None
-
-
-def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query: str, answer: bytes) -> StoredRelease:
-    """Give a name to an answer that cost nothing, since it was computed from what is released or public already.
-
-    It is an entry without charges, and its analyst's alone. The same query under the same name is the same release.
-    """
-    found = kept(db, analyst, name, query)
-    if found is not None:
-        return found
-    version = policy.record.version
-    same = identity(query, "", notes.origin(db, version), "", FREE, {})
-    (number,) = db.execute(
-        "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at, released_at, answer)"
-        " VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?) RETURNING id",
-        (same, fold(analyst), query, version, FREE, now(), now(), answer),
-    ).fetchone()
-    chain.append(db, "charge", number)
-    chain.append(db, "release", number)
-    claim_name(db, analyst, name, release_id(number))
-    return StoredRelease(release_id(number), answer)
-
-
-def kept(db: sqlite3.Connection, analyst: str, name: str, query: str) -> StoredRelease | None:
-    """The answer that cost nothing and has this name already. NameTaken if another release has it."""
-    release = named(db, analyst, name)
-    if release is None:
-        return None
-    same = "SELECT answer FROM charge WHERE id = ? AND query = ? AND state = 'released' AND measurements = ?"
-    row = db.execute(same, (charge_number(release), query, FREE)).fetchone()
-    if row is None:
-        raise _taken(db, name, release)
-    return StoredRelease(release, row[0])
 
 
 def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
@@ -312,42 +228,3 @@ def seen(db: sqlite3.Connection, policy: Policy, analyst: str, release: str) -> 
         return None
     forgetting.still_there(db, release_id(number))
     return StoredRelease(release_id(number), row[1])
-
-
-def claim_name(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None:
-    """Names are taken when the query is charged, so that nobody pays for a release and cannot call it by its name."""
-    key = fold(analyst), fold(name)
-    taken = db.execute("SELECT charge FROM release_name WHERE analyst = ? AND name = ?", key).fetchone()
-    number = charge_number(release)
-    if taken is None:
-        standing.check_name(db, key[0], name, number)
-        db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
-        chain.append(db, "name", *key)
-    elif taken[0] != number:
-        raise _taken(db, name, release_id(taken[0]))
-
-
-def _taken(db: sqlite3.Connection, name: str, release: str) -> NameTaken:
-    (state,) = db.execute("SELECT state FROM charge WHERE id = ?", (charge_number(release),)).fetchone()
-    return NameTaken(name, release, state == "forgotten")
-
-
-def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:
-    query = "SELECT charge FROM release_name WHERE analyst = ? AND name = ?"
-    row = db.execute(query, (fold(analyst), fold(name))).fetchone()
-    return None if row is None else release_id(row[0])
-
-
-def names(db: sqlite3.Connection, analyst: str) -> tuple[str, ...]:
-    query = "SELECT spelling FROM release_name JOIN charge ON charge.id = charge WHERE release_name.analyst = ?"
-    rows = db.execute(query + " AND state = 'released' ORDER BY charge.id", (fold(analyst),))
-    return tuple(name for (name,) in rows)
-
-
-def release_id(number: int) -> str:
-    return f"r{number}"
-
-
-def charge_number(release: str) -> int | None:
-    digits = release.removeprefix("r")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None

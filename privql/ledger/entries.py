@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from privql.ledger import accounts, plans
-from privql.ledger.charges import charge_number, release_id
+from privql.ledger.naming import charge_number, release_id
 from privql.ledger.records import Entry
 from privql.names import fold
 

@@ -22,6 +22,7 @@ from privql.ledger import (
     entries,
     forgetting,
     incidents,
+    naming,
     notes,
     plans,
     policies,
@@ -147,7 +148,7 @@ class Ledger:
         """Erase the texts, answers and noisy numbers of a release, of an analyst's, or of those before a date (of what
         fits all that is said). The charges stay charged, and the chain verifies. Returns what was forgotten now."""
         with self._store.transaction() as db:
-            number = None if release_id is None else charges.charge_number(release_id)
+            number = None if release_id is None else naming.charge_number(release_id)
             if release_id is not None and (number is None or entries.entry(db, release_id) is None):
                 raise LedgerError(f"there is no release `{release_id}`")
             gone = forgetting.forget(db, number, analyst, before, by)
@@ -227,12 +228,12 @@ class Ledger:
     def keep(self, analyst: str, name: str, query: str, answer: bytes) -> StoredRelease:
         """Name an answer that cost nothing. A name never moves: another answer of that name is refused."""
         with self._store.transaction() as db:
-            return charges.keep(db, self._current(db), analyst, name, query, answer)
+            return naming.keep(db, self._current(db), analyst, name, query, answer)
 
     def kept(self, analyst: str, name: str, query: str) -> StoredRelease | None:
         """What `keep` would give back; NameTaken if the name is another release's."""
         with self._store.transaction("DEFERRED") as db:
-            return charges.kept(db, analyst, name, query)
+            return naming.kept(db, analyst, name, query)
 
     def drawn(self, permit: Permit) -> tuple[Draw, ...]:
         """The steps that an earlier attempt under this charge has drawn."""
@@ -318,20 +319,20 @@ class Ledger:
 
     def release_named(self, analyst: str, name: str) -> StoredRelease | None:
         with self._store.transaction("DEFERRED") as db:
-            release = charges.named(db, analyst, name)
+            release = naming.named(db, analyst, name)
             return None if release is None else charges.seen(db, self._current(db), analyst, release)
 
     def release_names(self, analyst: str) -> tuple[str, ...]:
         """What the analyst's releases are called, oldest first."""
         with self._store.transaction("DEFERRED") as db:
-            return charges.names(db, analyst)
+            return naming.names(db, analyst)
 
     def name_release(self, analyst: str, name: str, release_id: str) -> None:
         """Call a release by a name of the analyst's own. A name never moves to another release."""
         with self._store.transaction() as db:
             if charges.seen(db, self._current(db), analyst, release_id) is None:
                 raise LedgerError(f"there is no release `{release_id}` that you may see")
-            charges.claim_name(db, analyst, name, release_id)
+            naming.claim(db, analyst, name, release_id)
 
     def releases(self, analyst: str) -> tuple[Entry, ...]:
         """What the analyst has been answered, oldest first."""
@@ -379,6 +380,8 @@ class Ledger:
     def _still_meant(self, db: sqlite3.Connection, policy: Policy, request: _Asked) -> _Asked:
         """The request under the version in force, if that differs in budgets and grants at most from its own."""
         was, version = request.policy_version, policy.record.version
+        if was == version:
+            return request
         if notes.origin(db, was) != notes.origin(db, version):
             raise StalePolicy(
                 f"the query was checked against version {was} of the policy, and version {version} is in force, "

@@ -15,7 +15,7 @@ from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import notes
 from privql.ledger.amounts import read, shares_written, written
-from privql.ledger.charges import identity
+from privql.ledger.asked import identity
 from privql.names import fold
 
 
