@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
 from privql.surfaces.inputs import WrongUsage
-from privql.surfaces.words import ACCEPTED, REJECTED, format_option, ledger_option
-
-if TYPE_CHECKING:
-    from privql.surfaces.owner import Command
+from privql.surfaces.words import ACCEPTED, REJECTED, Command, format_option, ledger_option
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from privql.diagnostics import Source
 from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
-from privql.surfaces.words import ACCEPTED, REJECTED, complain, format_option, ledger_option
-
-Command = Callable[[Any, str, Callable[[argparse.Namespace], int], str], argparse.ArgumentParser]
+from privql.surfaces.words import ACCEPTED, REJECTED, Command, complain, format_option, ledger_option
 
 
 def _policy_check(options: argparse.Namespace) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from privql.diagnostics import Diagnostic
 from privql.surfaces.formats import FORMATS
 
 ACCEPTED, REJECTED, WRONG, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+Command = Callable[[Any, str, Callable[[argparse.Namespace], int], str], argparse.ArgumentParser]
 
 
 def complain(diagnostics: Sequence[Diagnostic]) -> None:
