@@ -111,6 +111,17 @@ def test_a_place_takes_what_was_paid_for_and_nothing_else(events: Events) -> Non
         made.reserve(asks(0, events), prepaid, 0)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("other", [("household", pure("0.2")), ("ward", TENTH)])
+def test_a_place_of_several_units_is_held_to_each(other: tuple[str, Events]) -> None:
+    made = ledger(SHARED, *(replace(SHARED, name=unit, unit=unit) for unit in ("household", "ward")))
+    both = ("patient", TENTH), ("household", TENTH)
+    (prepaid,) = made.prepay([plan(TENTH, TENTH, slots=(both, both))])
+    for met in ((both[0], other), (other, both[0])):
+        with pytest.raises(LedgerError, match="more than its plan"):
+            made.reserve(ask(0, charges=met), prepaid, 0)
+    take(made, ask(0, charges=both), prepaid, 0)
+
+
 def test_what_is_worth_no_more_in_every_sum_may_still_be_another_law() -> None:
     """A place that compared sums would take these."""
     paid, met = pure("0.5") + pure("0.5"), pure("0.5") + pure("0.25") + pure("0.25")
