@@ -178,7 +178,7 @@ def _other_case(text: str, at: int) -> str:
 
 
 def _text(hospital: Hospital, *texts: str) -> list[Release]:
-    return list(hospital.of("mallory").run_text(";".join(texts)))
+    return [one for one in hospital.of("mallory").run_text(";".join(texts)) if one.release_id]
 
 
 Way = Callable[[Hospital, int], list[Release]]
@@ -198,6 +198,7 @@ OTHERWISE: dict[str, Way] = {  # the same question in other words, new ones in e
     "parameter": lambda h, at: question(h, f"{ASKED.replace('WHERE', 'WHERE $a >= 0 AND')} {TWENTIETH}", a=at),
     "other ε": lambda h, at: question(h, f"{ASKED} SPEND EPSILON {0.05 + at / 10**5:.5f}"),
     "ε as parameter": lambda h, at: question(h, f"{ASKED} SPEND EPSILON $e", e=f"{0.04 + at / 10**5:.5f}"),
+    "ε of the session": lambda h, at: _text(h, f"SET epsilon = {0.03 + at / 10**5:.5f}", ASKED),
     "view": lambda h, at: question(h, f"{ASKED.replace('staff', f'everyone AS e{at}')} {TWENTIETH}"),
     "subquery": lambda h, at: question(
         h, f"WITH t{at} AS (SELECT * FROM staff) {ASKED.replace('staff', f't{at}')} {TWENTIETH}"
