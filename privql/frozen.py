@@ -64,6 +64,8 @@ def _compiled(made: Any) -> Any:
         (named if each.kw_only else plain).append(parameter)
         known[f"set_{each.name}"] = getattr(made, each.name).__set__  # of the slot: quicker than by its name
         body.append(f"set_{each.name}(self, {value})")
+    if hasattr(made, "__post_init__"):
+        body.append("self.__post_init__()")
     parameters = ", ".join([*plain, *(["*", *named] if named else [])])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), known)
     return known["__init__"]

@@ -55,6 +55,22 @@ def test_a_default_may_be_made_for_each_record() -> None:
     assert other.known == {} and Held({"y": 2}).known == {"y": 2} and replace(one).known is one.known
 
 
+@frozen
+class Positive(Base):
+    x: int
+
+    def __post_init__(self) -> None:
+        if self.x <= 0:
+            raise ValueError("not positive")
+
+
+def test_what_it_may_not_be_it_says_when_it_is_made() -> None:
+    assert Positive(1).x == 1
+    for make in (lambda: Positive(0), lambda: replace(Positive(1), x=0)):
+        with pytest.raises(ValueError, match="not positive"):
+            make()
+
+
 def test_it_cannot_be_changed_but_copied() -> None:
     point = Point(1, where=4)
     for change in (lambda: setattr(point, "x", 2), lambda: setattr(point, "z", 2), lambda: delattr(point, "x")):

@@ -10,11 +10,12 @@ bits below the point; with free denominators the sum of a million charges could 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 from numbers import Rational
+
+from privql.frozen import frozen
 
 Amount = str | int | float | Fraction | Decimal
 
@@ -29,7 +30,7 @@ _DECIMAL = re.compile(r"(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?", re.ASCII | re.IGNORE
 _RATIO = re.compile(r"(\d+)\s*/\s*(\d+)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """Pure (ε, δ). Costs of one unit's releases add; that is sound for mechanisms chosen adaptively."""
 

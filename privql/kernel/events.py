@@ -18,10 +18,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never, get_args
 
+from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost, check_chargeable
 from privql.kernel.gaussian import greatest_mu
@@ -37,9 +37,10 @@ Losing = Measured | Together | Selected | Chosen | Placed | Picked  # what is pr
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _AMOUNT = re.compile(r"\d+(/\d+)?", re.ASCII)
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     kind: Kind
     cost: Cost
@@ -115,7 +116,7 @@ def cost_of(events: Events) -> Cost:
 
 def written(events: Events) -> str:
     """The one text of them, exact."""
-    return json.dumps([_row(event) for event in events], separators=(",", ":"))
+    return _json([_row(event) for event in events])
 
 
 def _row(event: Event) -> list[str]:
@@ -155,7 +156,8 @@ def amount(text: str) -> Fraction:
     """What `str` writes of a fraction that is not negative."""
     if not _AMOUNT.fullmatch(text) or len(text) > 5000:
         raise ValueError("an amount is written as n/d")
+    above, _, below = text.partition("/")
     try:
-        return Fraction(text)
+        return Fraction(int(above), int(below or 1))
     except ZeroDivisionError:
         raise ValueError("an amount does not divide by zero") from None

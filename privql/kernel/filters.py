@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, assert_never
 
+from privql.frozen import frozen
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.events import Events
 from privql.kernel.gaussian import affordable, greatest_mu, root_above
@@ -34,7 +34,7 @@ Way = Literal["plain", "renyi", "gaussian"]
 WAYS: tuple[Way, ...] = ("plain", "renyi", "gaussian")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shares:
     """Which part of a budget's δ is whose."""
 
@@ -52,7 +52,7 @@ class Shares:
 DEFAULT = Shares(*[Fraction(1, 4)] * 4)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     epsilon: Fraction
     delta: Fraction

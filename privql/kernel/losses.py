@@ -21,11 +21,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
 
+from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import Bounds, exp_minus
 from privql.kernel.events import Event, Events, amount
@@ -40,8 +41,10 @@ UNIT = 2**64
 _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
 _BITS = 112
 
+_json = json.JSONEncoder(separators=(",", ":")).encode
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Loss:
     epsilon: Fraction
     delta: Fraction  # what plain addition bears beside ε
@@ -67,10 +70,10 @@ class Loss:
             raise ValueError("divergences of two orders have no sum")
         return Loss(
             self.epsilon + other.epsilon,
-            self.delta + other.delta,
-            self.keys + other.keys,
+            self.delta + other.delta if other.delta else self.delta,  # mostly there is none
+            self.keys + other.keys if other.keys else self.keys,
             self.gauss + other.gauss,
-            self.gauss_delta + other.gauss_delta,
+            self.gauss_delta + other.gauss_delta if other.gauss_delta else self.gauss_delta,
             self.order,
             self.renyi + other.renyi,
         )
@@ -122,6 +125,8 @@ def loss_of(events: Events, order: Fraction | None = None) -> Loss:
     if not events:
         return NO_LOSS
     found, none = [_loss_of(event, order) for event in events], Fraction(0)
+    if len(found) == 1:
+        return found[0]
     return Loss(
         sum((one.epsilon for one in found), none),
         sum((one.delta for one in found if one.delta), none),
@@ -221,7 +226,7 @@ def written(loss: Loss) -> str:
     """The one text of it, exact."""
     amounts = map(str, (loss.epsilon, loss.delta, loss.keys, loss.gauss_delta))
     order = None if loss.order is None else str(loss.order)
-    return json.dumps([*amounts, loss.gauss, order, loss.renyi], separators=(",", ":"))
+    return _json([*amounts, loss.gauss, order, loss.renyi])
 
 
 def read(text: str) -> Loss:

@@ -37,7 +37,7 @@ from privql.ledger.records import (
     Standing,
     StoredRelease,
 )
-from privql.ledger.spendings import Spending, SpendingLine, Tally
+from privql.ledger.spendings import Spending, Tally
 from privql.ledger.standing import run_name
 from privql.ledger.store import on_server
 
@@ -68,7 +68,6 @@ __all__ = [
     "Replay",
     "Request",
     "Spending",
-    "SpendingLine",
     "StalePolicy",
     "Standing",
     "StoredRelease",

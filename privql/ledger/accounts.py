@@ -72,7 +72,7 @@ def state(
     lost = spending.get((name, ""), NO_LOSS)
     own = lost if analyst is None else spending.get((name, fold(analyst)), NO_LOSS)
     grant = None if analyst is None else policy.grant(budget.name, analyst)
-    unit = spending.get(("", ""), NO_LOSS).cost
+    unit = spending.get(("", ""), NO_LOSS)
     return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit, window)
 
 
@@ -136,16 +136,16 @@ def fullest_first(states: Sequence[BudgetState]) -> list[BudgetState]:
 
 
 def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetState, loss: Loss) -> None:
-    """Add what a unit loses to every total that it belongs to."""
+    """Add what a unit loses to every total that it belongs to; `paying` is as this transaction has found it."""
     unit, window = fold(paying.budget.unit), paying.window.number
     windows.opened(db, paying, policy.record.version)
-    spending = totals(db, unit, paying.budget.name, window, analyst)
+    after = paying.after(loss)
     for budget, by in scopes(paying.budget.name, analyst):
-        after = spending.get((budget, by), NO_LOSS) + (loss if budget else loss.unordered)
+        total = after.own_lost if by else after.lost if budget else after.unit_lost
         db.execute(
             "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
-            (unit, budget, by, window if budget else 0, losses.written(after)),
+            (unit, budget, by, window if budget else 0, losses.written(total)),
         )
 
 

@@ -85,7 +85,7 @@ class BudgetState:
     order: Fraction  # of the Rényi filter: chosen when the budget was first declared
     lost: Loss  # by everyone, in this budget and window
     own_lost: Loss  # by this analyst, in this budget and window
-    unit_spent: Cost  # by everyone, in all budgets of the unit, ever: what the unit has lost
+    unit_lost: Loss  # by everyone, in all budgets of the unit, ever; of no order
     window: Window = WHOLE
     in_all: InAll | None = None  # of a budget that renews, for reports
 
@@ -99,6 +99,10 @@ class BudgetState:
         return self.own_lost.cost
 
     @property
+    def unit_spent(self) -> Cost:
+        return self.unit_lost.cost
+
+    @property
     def limit(self) -> Cost:
         """What this analyst may spend in all: the grant's limits, and the budget's where the grant has none."""
         grant, cap = self.grant, self.budget.cap
@@ -108,6 +112,9 @@ class BudgetState:
     @property
     def limited(self) -> bool:
         """Whether the analyst's limit can refuse what the budget does not: what one has lost, all have lost."""
+        grant = self.grant
+        if grant is None or grant.epsilon is grant.delta is None:
+            return False
         return not self.budget.cap <= self.limit
 
     @property
@@ -172,7 +179,8 @@ class BudgetState:
 
     def after(self, more: Loss) -> BudgetState:
         """As it is when this was charged."""
-        return replace(self, lost=self.lost + more, own_lost=self.own_lost + more)
+        lost, own = self.lost + more, self.own_lost + more
+        return replace(self, lost=lost, own_lost=own, unit_lost=self.unit_lost + more.unordered)
 
 
 def _bears(promise: Filter, loss: Loss, way: Way | None) -> bool:

@@ -22,6 +22,7 @@ from privql.ledger.errors import LedgerError
 
 Fields = dict[str, Any]
 _MARK = "privql-ledger"  # begins an anchor
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 @frozen
@@ -158,7 +159,7 @@ def _append(db: sqlite3.Connection, name: str, row: Row) -> None:
 
 
 def canonical(fields: Any) -> str:
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return _json(fields)
 
 
 def commitment(salt: bytes, column: str, text: str | bytes | None) -> str:

@@ -141,7 +141,7 @@ class StoredRelease:
     answer: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """The same query was answered before: here is that answer, for nothing."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError
-from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget, TooManyResumes, WaitsForOwner
+from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget, TooManyResumes
 from privql.pipeline.instead import instead
 from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
@@ -19,7 +19,7 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
             return PrivQLError([name_taken(problem, check)])
         case NoMoreRuns():
             return PrivQLError([no_more_runs(problem, check)])
-        case WaitsForOwner() | TooManyResumes():
+        case TooManyResumes():
             why = "whether the data made it fail is something that no charge pays for"
             help = "ask the owner: `privql ledger allow` lets it run again; nothing was charged now"
             return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)

@@ -26,7 +26,6 @@ from privql.pipeline.versions import opened
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Budget, Catalog
 from privql.policy.findings import accepted
-from privql.policy.shares import spelled
 from privql.syntax import quote
 
 How = Way | Literal["any"]
@@ -117,9 +116,9 @@ def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, 
         raise refuse("PQL0511", f"the policy has no budget `{name}`", NOWHERE, help="name one that it has")
     there = epsilon or amount_text(one.epsilon), delta or (amount_text(one.delta) if one.delta else "")
     text = f"CREATE UNIT {quote(one.unit)};\nCREATE BUDGET {quote(one.name)} FOR UNIT {quote(one.unit)} EPSILON "
-    text += there[0] + (f" DELTA {there[1]} SHARES ({shares or spelled(one.shares)})" if there[1] else "") + ";"
+    text += there[0] + (f" DELTA {there[1]}" if there[1] else "") + (f" SHARES ({shares})" if shares else "") + ";"
     made = accepted(*build_catalog(Source(text, "<what if>"))).budgets[0]
-    return replace(made, max_epsilon=one.max_epsilon, every=one.every)
+    return replace(made, max_epsilon=one.max_epsilon, every=one.every, shares=made.shares if shares else one.shares)
 
 
 def _with(catalog: Catalog, budget: Budget) -> Catalog:

@@ -36,6 +36,7 @@ from tests.ledger.asking import ask, budget, ledger, met, plan
 from tests.ledger.refused_calls import SYNC, WRITE, refuse
 from tests.ledger.storm import SHARE, in_child
 from tests.ledger.test_layouts import older
+from tests.ledger.watched import Watched
 
 HALVES = met(SHARE / 2) * 2  # each answer is drawn in two steps
 PLANS, QUERIES = 4, 24
@@ -187,36 +188,19 @@ def clear(home: Path) -> None:
         found.unlink()
 
 
-class Struck:
-    """A connection whose process is struck before or after its n-th statement."""
-
-    def __init__(self, real: sqlite3.Connection, steps: list[int], after: bool, strike: Callable[[], None]) -> None:
-        self._real, self._steps, self._after, self._strike = real, steps, after, strike
-
-    def execute(self, *args: Any) -> Any:
-        return self._step(lambda: self._real.execute(*args))
-
-    def executemany(self, *args: Any) -> Any:
-        return self._step(lambda: self._real.executemany(*args))
-
-    def backup(self, *args: Any) -> Any:
-        return self._step(lambda: self._real.backup(*(getattr(one, "_real", one) for one in args)))
-
-    def _step(self, statement: Callable[[], Any]) -> Any:
-        self._steps[0] -= 1
-        if self._steps[0] == 0 and not self._after:
-            self._strike()
-        done = statement()
-        if self._steps[0] == 0 and self._after:
-            self._strike()
-        return done
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-
 def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def around(steps: list[int], after: bool, strike: Callable[[], None], statement: Callable[[], Any]) -> Any:
+    """The process is struck before or after its n-th statement."""
+    steps[0] -= 1
+    if steps[0] == 0 and not after:
+        strike()
+    done = statement()
+    if steps[0] == 0 and after:
+        strike()
+    return done
 
 
 def step(folder: str, stride: str, strike: Callable[[], None] = end) -> None:
@@ -225,7 +209,8 @@ def step(folder: str, stride: str, strike: Callable[[], None] = end) -> None:
 
     def child(number: int, after: bool) -> None:
         steps = [number]
-        sqlite3.connect = lambda *args, **more: Struck(connect(*args, **more), steps, after, strike)  # type: ignore
+        struck = partial(around, steps, after, strike)
+        sqlite3.connect = lambda *args, **more: Watched(connect(*args, **more), struck)  # type: ignore
         tell = partial(told_by, writing)
         for _ in range(3):
             try:

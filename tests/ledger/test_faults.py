@@ -18,6 +18,7 @@ import pytest
 
 from privql.ledger import GrantRow, Ledger, LedgerError, OverBudget, Permit, TooManyResumes, clock
 from tests.ledger.asking import TENTH, ask, budget, ledger, met, plan
+from tests.ledger.watched import Fault, Watched
 
 SOAK = bool(os.environ.get("PRIVQL_SOAK"))  # every statement; else about one of a dozen
 
@@ -29,37 +30,6 @@ FAULTS = {
     sqlite3.SQLITE_CANTOPEN: "cannot be opened",
     sqlite3.SQLITE_READONLY: "read-only",
 }
-
-
-class Fault:
-    """What fails: the `at`-th statement, and those after it; `done`: it was carried out all the same."""
-
-    def __init__(self, code: int, at: int, lasting: int, done: bool) -> None:
-        self.code, self.at, self.lasting, self.done, self.seen = code, at, lasting, done, 0
-
-    def around(self, statement: Callable[[], Any]) -> Any:
-        self.seen += 1
-        failing = self.at <= self.seen < self.at + self.lasting
-        done = statement() if not failing or self.done else None
-        if failing:
-            trouble = sqlite3.OperationalError("trouble")
-            trouble.sqlite_errorcode = self.code
-            raise trouble
-        return done
-
-
-class Failing:
-    def __init__(self, real: sqlite3.Connection, fault: Fault) -> None:
-        self._real, self._fault = real, fault
-
-    def execute(self, *args: Any) -> Any:
-        return self._fault.around(lambda: self._real.execute(*args))
-
-    def executemany(self, *args: Any) -> Any:
-        return self._fault.around(lambda: self._real.executemany(*args))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
 
 
 Told = dict[str, bytes]
@@ -122,7 +92,7 @@ def test_a_fault_at_every_statement_of_everything(tmp_path: Path, monkeypatch: p
             fault = Fault(code, 10**9, random.choice((1, 1, 2, 3)), done)
             with monkeypatch.context() as patch:
                 patch.setattr(
-                    sqlite3, "connect", lambda *args, fault=fault, **more: Failing(connect(*args, **more), fault)
+                    sqlite3, "connect", lambda *args, fault=fault, **more: Watched(connect(*args, **more), fault)
                 )
                 path = tmp_path / f"l{at}{done}"
                 made = ledger(budget(2), path=path)

@@ -16,6 +16,7 @@ import pytest
 from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay
 from privql.ledger.schema import VERSION
 from tests.ledger.asking import ask, budget, ledger, plan
+from tests.ledger.watched import Fault, Watched
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,7 +92,7 @@ def test_makers_of_one_ledger_do_not_trip_over_each_other(tmp_path: Path, monkey
     """Two processes that switch a new file to WAL at once: SQLite tells one of them at once that it is locked."""
     connect, refusals = sqlite3.connect, [1, 2]
 
-    class Rival(Faulty):
+    class Rival(Watched):
         def execute(self, *args: Any) -> Any:
             if "journal_mode" in args[0] and refusals:
                 refusals.pop()
@@ -100,7 +101,7 @@ def test_makers_of_one_ledger_do_not_trip_over_each_other(tmp_path: Path, monkey
                 raise locked
             return self._real.execute(*args)
 
-    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: Rival(connect(*args, **more), Faults(0, False, 0)))
+    monkeypatch.setattr(sqlite3, "connect", lambda *args, **more: Rival(connect(*args, **more), lambda do: do()))
     ledger(path=tmp_path / "l").close()
     assert not refusals
 
@@ -283,37 +284,6 @@ def finish(made: Ledger, request: Any) -> tuple[str, bytes]:
     return stored.release_id, stored.answer
 
 
-class Faulty:
-    """A connection that fails at its n-th statement, before doing it or after."""
-
-    def __init__(self, real: sqlite3.Connection, faults: Faults) -> None:
-        self._real, self._faults = real, faults
-
-    def execute(self, *args: Any) -> Any:
-        return self._faults.around(lambda: self._real.execute(*args))
-
-    def executemany(self, *args: Any) -> Any:
-        return self._faults.around(lambda: self._real.executemany(*args))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._real, name)
-
-
-class Faults:
-    def __init__(self, at: int, after: bool, lasting: int) -> None:
-        self.at, self.after, self.lasting, self.seen = at, after, lasting, 0
-
-    def around(self, statement: Any) -> Any:
-        self.seen += 1
-        failing = self.at <= self.seen < self.at + self.lasting
-        if failing and not self.after:
-            raise sqlite3.OperationalError("disk I/O error")
-        done = statement()
-        if failing:
-            raise sqlite3.OperationalError("disk I/O error")
-        return done
-
-
 @pytest.mark.parametrize("memory", [False, True], ids=["file", "memory"])
 @pytest.mark.parametrize("lasting", [1, 2, 3])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -326,10 +296,10 @@ def test_a_fault_at_every_statement(
     reached = at = 0
     while reached >= at:
         at += 1
-        faults = Faults(10**9, after, lasting)
+        faults = Fault(sqlite3.SQLITE_IOERR, 10**9, lasting, after)
         with monkeypatch.context() as patch:
             patch.setattr(
-                sqlite3, "connect", lambda *args, faults=faults, **more: Faulty(connect(*args, **more), faults)
+                sqlite3, "connect", lambda *args, faults=faults, **more: Watched(connect(*args, **more), faults)
             )
             made = ledger(budget(1), path=":memory:" if memory else tmp_path / f"l{at}")
             if not memory:
