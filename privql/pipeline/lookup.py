@@ -29,14 +29,11 @@ class Lookup:
                 return self._answered(check) if check.epsilon.known else check
             if check.name is not None:
                 self._free(check)
-        except NameTaken as taken:
-            from privql.pipeline.request import name_taken
+        except (NameTaken, NoMoreRuns) as problem:
+            from privql.pipeline.refusals import ledger_refused
 
-            return replace(check, diagnostics=(*check.diagnostics, name_taken(taken, check)))
-        except NoMoreRuns as problem:
-            from privql.pipeline.refusals import no_more_runs
-
-            return replace(check, diagnostics=(*check.diagnostics, no_more_runs(problem, check)))
+            refused = ledger_refused(problem, check, self.ledger, self.analyst)
+            return replace(check, diagnostics=(*check.diagnostics, *refused.diagnostics))
         except LedgerError:
             pass  # running it will say why
         return check
@@ -44,7 +41,8 @@ class Lookup:
     def _answered(self, check: StatementCheck) -> StatementCheck:
         from privql.pipeline.request import inputs, read_by, request_for
 
-        for name in read_by(check) if check.env.promised else ():
+        assert check.query is not None
+        for name in read_by(check.query) if check.env.promised else ():
             release = check.env.release(name)
             if fold(name) in check.env.promised and release is not None and release.growing:
                 return replace(check, diagnostics=(*check.diagnostics, _growing(release.name, check)))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from privql.check.env import Env
 from privql.check.query import checked
-from privql.check.relations import ReleasedScan
 from privql.check.typed import Context
 from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
 from privql.engines.interface import Engine, EngineError
@@ -122,15 +121,14 @@ class Places:
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None:
         """The values of a query over public tables and answers that are there, as KEYS (SELECT …) has it."""
-        from privql.pipeline.request import leaves, roots
+        from privql.pipeline.request import read_by
 
         named = self._named()
         try:
             made = checked(query, Context(Env(self._catalog, releases=named)))
-            at = leaves(roots(made))
             if made.blocks or len(made.columns) != 1:
                 return None
-            released = {leaf.release: named.answer(leaf.release).table for leaf in at if isinstance(leaf, ReleasedScan)}
+            released = {name: named.answer(name).table for name in read_by(made)}
             rows = self.post().run(made, (), released).rows
         except (EngineError, PrivQLError):
             return None

@@ -8,7 +8,6 @@ from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget
 from privql.pipeline.instead import instead
 from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.request import name_taken
 
 
 def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, analyst: str) -> PrivQLError:
@@ -16,20 +15,17 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
         case OverBudget():
             return _over_budget(problem, check, ledger, analyst).in_source(check.source)
         case NameTaken():
-            return PrivQLError([name_taken(problem, check)])
+            help = "give the release another name"
+            return refuse("PQL0208", str(problem), check.span, help=help).in_source(check.source)
         case NoMoreRuns():
-            return PrivQLError([no_more_runs(problem, check)])
+            help = "read what was released (`SHOW RELEASES`), or begin another under a name of its own"
+            return refuse("PQL0512", str(problem), check.span, help=help).in_source(check.source)
         case TooManyResumes():
             why = "whether the data made it fail is something that no charge pays for"
             help = "ask the owner: `privql ledger allow` lets it run again; nothing was charged now"
             return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)
         case _:
             return refuse("PQL0510", str(problem), check.span).in_source(check.source)
-
-
-def no_more_runs(problem: NoMoreRuns, check: StatementCheck) -> Diagnostic:
-    help = "read what was released (`SHOW RELEASES`), or begin another under a name of its own"
-    return refuse("PQL0512", str(problem), check.span, help=help).in_source(check.source).diagnostics[0]
 
 
 def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analyst: str) -> PrivQLError:

@@ -9,9 +9,8 @@ from hashlib import sha256
 from typing import Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
-from privql.diagnostics import Diagnostic, refuse
 from privql.frozen import rebuilt, rebuilt_inside
-from privql.ledger import NameTaken, Request
+from privql.ledger import Request
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import StatementCheck
@@ -42,12 +41,6 @@ def kept_text(check: StatementCheck, released: Released) -> str:
     return f"{canonical(check)} {inputs(check, released)}"
 
 
-def name_taken(taken: NameTaken, check: StatementCheck) -> Diagnostic:
-    """A release's name stays with it, and whoever asks for another learns so before anything is spent."""
-    error = refuse("PQL0208", str(taken), check.span, help="give the release another name")
-    return error.in_source(check.source).diagnostics[0]
-
-
 def canonical(check: StatementCheck) -> str:
     """The query's text, in one spelling of blanks, keywords and functions."""
     node = rebuilt(check.statement, _spelled)
@@ -75,7 +68,7 @@ def inputs(check: StatementCheck, released: Released) -> str:
     return json.dumps(
         {
             "parameters": _values(check),
-            "releases": {name: released(name) for name in read_by(check)},
+            "releases": {name: released(name) for name in read_by(check.query)},
             "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
             **_run(check),
         }
@@ -90,10 +83,9 @@ def _run(check: StatementCheck) -> dict[str, object]:
     return {"run": [plan.plan, slot + 1]}
 
 
-def read_by(check: StatementCheck) -> list[str]:
+def read_by(query: CheckedQuery) -> list[str]:
     """The releases that it reads, by their names."""
-    assert check.query is not None
-    return sorted({leaf.release for leaf in leaves(roots(check.query)) if isinstance(leaf, ReleasedScan)})
+    return sorted({leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)})
 
 
 def values(check: StatementCheck) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
+from privql.check.relations import CheckedQuery, PublicScan, Told
 from privql.engines.interface import Engine, EngineError, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
@@ -26,7 +26,7 @@ from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.refusals import engine_failed, ledger_refused
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.request import kept_text, leaves, request_for, roots
+from privql.pipeline.request import kept_text, leaves, read_by, request_for, roots
 from privql.pipeline.steps import Answered, Program, derived
 from privql.plan.program import Plan
 from privql.release import release
@@ -197,16 +197,12 @@ def _dummies(query: CheckedQuery, desk: Desk) -> dict[str, Table]:
 
 
 def _releases(query: CheckedQuery, desk: Desk) -> dict[str, Release]:
-    return {name: Release.from_bytes(desk.released(name).answer) for name in _names(query)}
+    return {name: Release.from_bytes(desk.released(name).answer) for name in read_by(query)}
 
 
 def _named(query: CheckedQuery, desk: Desk) -> dict[str, str]:
     """Which answers stand behind the names that a query reads."""
-    return {name: desk.release_id(name) for name in _names(query)}
-
-
-def _names(query: CheckedQuery) -> list[str]:
-    return sorted({leaf.release for leaf in leaves(roots(query)) if isinstance(leaf, ReleasedScan)})
+    return {name: desk.release_id(name) for name in read_by(query)}
 
 
 def _with_errors(release: Release, desk: Desk) -> Release:
