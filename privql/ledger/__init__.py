@@ -21,7 +21,7 @@ from privql.ledger.errors import (
 )
 from privql.ledger.incidents import Incident
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import PlanEntry, bill
+from privql.ledger.plans import bill
 from privql.ledger.records import (
     NO_NOTE,
     ChargeLine,
@@ -29,6 +29,8 @@ from privql.ledger.records import (
     Entry,
     Note,
     Permit,
+    PlanEntry,
+    PlanLine,
     PlanRequest,
     PolicyRecord,
     Prepaid,
@@ -61,6 +63,7 @@ __all__ = [
     "OverBudget",
     "Permit",
     "PlanEntry",
+    "PlanLine",
     "PlanRequest",
     "PolicyRecord",
     "Prepaid",

@@ -1,9 +1,13 @@
-"""How an amount is written in a ledger: exactly, as `n/d`."""
+"""How amounts are written in a ledger, exactly, as `n/d`; and what units meet."""
 
 import json
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from privql.kernel import events as mechanisms
+from privql.kernel.events import Events
 from privql.kernel.filters import Shares
+from privql.names import fold
 
 
 def written(amount: Fraction) -> str:
@@ -29,3 +33,12 @@ def shares_written(shares: Shares) -> str:
 
 def shares_read(text: str) -> Shares:
     return Shares(*map(read, json.loads(text)))
+
+
+def met_written(met: Iterable[tuple[str, Events]]) -> dict[str, str]:
+    """By folded unit."""
+    return {fold(unit): mechanisms.written(events) for unit, events in met}
+
+
+def met_read(said: Mapping[str, str]) -> dict[str, Events]:
+    return {unit: mechanisms.read(text) for unit, text in said.items()}

@@ -14,7 +14,7 @@ from privql.ledger.charges import drawn, overdrawn
 from privql.ledger.entries import charged
 from privql.ledger.naming import FREE, charge_number
 from privql.ledger.policies import history, load
-from privql.ledger.records import Entry
+from privql.ledger.records import Entry, PlanEntry
 from privql.ledger.spendings import Spending, Tally, spending
 from privql.names import fold
 
@@ -75,9 +75,9 @@ def _charge(db: sqlite3.Connection, one: Entry, erased: set[str]) -> Iterator[st
         yield from plans.covered(db, number)
 
 
-def _plan(one: plans.PlanEntry) -> Iterator[str]:
-    if not all(plans.priced(one.of(unit), loss) for unit, (_, _, loss) in one.lines.items()):
-        yield f"plan {one.number}: it was charged less than its queries cost"
+def _plan(one: PlanEntry) -> Iterator[str]:
+    if not all(plans.priced(one.of(line.unit), line.loss) for line in one.charges):
+        yield f"{one.what}: it was charged less than its queries cost"
 
 
 class _Turns:

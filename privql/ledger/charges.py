@@ -16,9 +16,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 
-from privql.kernel.events import Events, among, read, written
+from privql.kernel.events import Events, among
 from privql.ledger import chain, forgetting, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
+from privql.ledger.amounts import met_read, met_written
 from privql.ledger.asked import Asked, asked
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoMoreRuns
@@ -153,7 +154,7 @@ def _permit(number: int, ledger_id: str, query: Asked, paid: tuple[ChargeLine, .
 def drawn(db: sqlite3.Connection, release: str) -> tuple[Draw, ...]:
     """The steps that were drawn under a charge, in order."""
     rows = db.execute("SELECT spent, noisy FROM draw WHERE charge = ? ORDER BY step", (charge_number(release),))
-    return tuple(Draw(_spent(spent), noisy) for spent, noisy in rows.fetchall())
+    return tuple(Draw(met_read(json.loads(spent)), noisy) for spent, noisy in rows.fetchall())
 
 
 def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:
@@ -171,7 +172,7 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
     folded = {fold(unit): events for unit, events in spent.items()}
     if overdrawn((*before, Draw(folded, noisy)), permit.charges):
         raise LedgerError(f"the steps of {permit.release_id} spend more than was charged")
-    said = json.dumps({unit: written(events) for unit, events in folded.items()})
+    said = json.dumps(met_written(folded.items()))
     number = charge_number(permit.release_id)
     db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (number, step, said, noisy))
     chain.append(db, "draw", number, step)
@@ -186,10 +187,6 @@ def overdrawn(steps: Iterable[Draw], charges: Iterable[ChargeLine]) -> bool:
         for unit, events in step.spent.items():
             met[unit] = met.get(unit, ()) + events
     return not among(met, paid)
-
-
-def _spent(text: str) -> dict[str, Events]:
-    return {unit: read(events) for unit, events in json.loads(text).items()}
 
 
 def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from privql.ledger import accounts, plans
+from privql.kernel import losses
+from privql.ledger import accounts
+from privql.ledger.amounts import met_read
 from privql.ledger.naming import charge_number, release_id
-from privql.ledger.records import Entry
+from privql.ledger.records import Entry, PlanEntry, PlanLine
 from privql.names import fold
 
 _READ = (
@@ -38,9 +41,17 @@ def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
         yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, named, plan)
 
 
-def charged(db: sqlite3.Connection) -> Iterator[Entry | plans.PlanEntry]:
+def _plans(db: sqlite3.Connection) -> Iterator[PlanEntry]:
+    query = "SELECT id, analyst, policy_version, after_charge, slots, reserved_at FROM plan ORDER BY id"
+    for number, analyst, version, after, text, at in db.execute(query).fetchall():
+        rows = db.execute("SELECT unit, budget, loss, window_number FROM plan_line WHERE plan = ?", (number,))
+        paid = tuple(PlanLine(unit, budget, losses.read(loss), window) for unit, budget, loss, window in rows)
+        yield PlanEntry(number, analyst, version, after, tuple(map(met_read, json.loads(text))), paid, at)
+
+
+def charged(db: sqlite3.Connection) -> Iterator[Entry | PlanEntry]:
     """Every charge and every plan, in the order in which they were charged."""
-    waiting = deque(plans.all_plans(db))
+    waiting = deque(_plans(db))
     for one in all_entries(db):
         while waiting and waiting[0].after_charge < (charge_number(one.release_id) or 0):
             yield waiting.popleft()

@@ -32,7 +32,6 @@ from privql.ledger import (
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
-from privql.ledger.plans import PlanEntry
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
     NO_NOTE,
@@ -40,6 +39,7 @@ from privql.ledger.records import (
     Entry,
     Note,
     Permit,
+    PlanEntry,
     PlanRequest,
     PolicyRecord,
     Prepaid,

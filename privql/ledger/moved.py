@@ -14,7 +14,7 @@ from privql.kernel.events import Event, Events, cost_of
 from privql.kernel.filters import DEFAULT, Shares, order_for
 from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.ledger import notes
-from privql.ledger.amounts import read, shares_written, written
+from privql.ledger.amounts import met_written, read, shares_written, written
 from privql.ledger.asked import identity
 from privql.names import fold
 
@@ -49,7 +49,7 @@ def on_events(db: sqlite3.Connection) -> None:
         same = identity(query, parameters, notes.origin(db, version), data, measurements, met[number])
         db.execute("UPDATE charge SET identity = ? WHERE id = ?", (same, number))
     for number, step, spent in db.execute("SELECT charge, step, spent FROM draw").fetchall():
-        said = {unit: mechanisms.written(_met(*map(read, cost))) for unit, cost in json.loads(spent).items()}
+        said = met_written((unit, _met(*map(read, cost))) for unit, cost in json.loads(spent).items())
         db.execute("UPDATE draw SET spent = ? WHERE charge = ? AND step = ?", (json.dumps(said), number, step))
 
 

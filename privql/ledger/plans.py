@@ -15,15 +15,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.events import Events, among, cost_of, read, written
+from privql.kernel.events import Events, among, cost_of, written
 from privql.kernel.losses import Loss, loss_of
-from privql.kernel.losses import read as loss_read
 from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
 from privql.ledger import chain, notes
 from privql.ledger.accounts import Asking, first_able, lines, pay, payers
+from privql.ledger.amounts import met_read, met_written
 from privql.ledger.budgets import BudgetState
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoMoreRuns, Reason
@@ -48,7 +47,7 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
     found = payers(db, policy, analyst, _asking(request), request.budget)
     (before,) = db.execute("SELECT COALESCE(MAX(id), 0) FROM charge").fetchone()
     paid = [() if at in request.answered else slot for at, slot in enumerate(request.slots)]
-    slots = json.dumps([{fold(unit): written(events) for unit, events in slot} for slot in paid])
+    slots = json.dumps(list(map(met_written, paid)))
     (number,) = db.execute(
         "INSERT INTO plan (identity, analyst, policy_version, slots, after_charge, reserved_at)"
         " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
@@ -93,7 +92,7 @@ def slot_lines(
         raise LedgerError("the plan has no such slot")
     if not slots[slot]:
         return None  # it was answered then, and that answer is not to be had any more
-    if not among(events, {unit: read(text) for unit, text in slots[slot].items()}):
+    if not among(events, met_read(slots[slot])):
         raise LedgerError("the query costs more than its plan has paid for it")
     taken = db.execute("SELECT 1 FROM charge WHERE plan = ? AND slot = ?", (plan.plan, slot)).fetchone()
     if taken is not None:
@@ -102,33 +101,6 @@ def slot_lines(
         return None
     paid = db.execute("SELECT unit, budget, window_number FROM plan_line WHERE plan = ?", (plan.plan,))
     return {unit: (budget, window) for unit, budget, window in paid.fetchall()}
-
-
-@frozen
-class PlanEntry:
-    """A plan as the audit reads it."""
-
-    number: int
-    analyst: str
-    policy_version: int
-    after_charge: int  # it was charged between this one and the next
-    slots: tuple[dict[str, Events], ...]
-    lines: dict[str, tuple[str, int, Loss]]  # by unit: the budget that paid, in which window, and what
-    reserved_at: str
-
-    def of(self, unit: str) -> list[Events]:
-        return [slot[unit] for slot in self.slots if unit in slot]
-
-
-def all_plans(db: sqlite3.Connection) -> list[PlanEntry]:
-    out = []
-    query = "SELECT id, analyst, policy_version, after_charge, slots, reserved_at FROM plan ORDER BY id"
-    for number, analyst, version, after, text, at in db.execute(query).fetchall():
-        paid = db.execute("SELECT unit, budget, window_number, loss FROM plan_line WHERE plan = ?", (number,))
-        lines = {unit: (budget, window, loss_read(loss)) for unit, budget, window, loss in paid.fetchall()}
-        slots = tuple({unit: read(events) for unit, events in slot.items()} for slot in json.loads(text))
-        out.append(PlanEntry(number, analyst, version, after, slots, lines, at))
-    return out
 
 
 def covered(db: sqlite3.Connection, charge: int) -> list[str]:
@@ -142,11 +114,11 @@ def covered(db: sqlite3.Connection, charge: int) -> list[str]:
     if slot is None or not 0 <= slot < len(slots):
         return [f"r{charge}: plan {plan} of `{analyst}` has no such slot"]
     met = {fold(line.unit): line.events for line in lines(db, charge)}
-    fits = among(met, {unit: read(events) for unit, events in slots[slot].items()})
+    fits = among(met, met_read(slots[slot]))
     return [] if fits else [f"r{charge}: it costs more than plan {plan} paid for it"]
 
 
-def priced(queries: list[Events], loss: Loss) -> bool:
+def priced(queries: Sequence[Events], loss: Loss) -> bool:
     """Whether a plan of these queries may be charged so."""
     events = tuple(event for query in queries for event in query)
     return planned(events, loss.delta, loss.order) <= loss

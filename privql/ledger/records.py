@@ -11,6 +11,7 @@ from typing import Literal, NoReturn
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
+from privql.kernel.losses import Loss
 
 
 @frozen
@@ -167,3 +168,41 @@ class Entry:
     released_at: str | None
     names: tuple[str, ...]
     plan: int | None = None  # which plan paid for it
+
+    @property
+    def what(self) -> str:
+        return self.release_id
+
+
+@frozen
+class PlanLine:
+    """What a plan was charged for one unit, by folded name, and the budget that paid."""
+
+    unit: str
+    budget: str
+    loss: Loss
+    window: int
+
+    @property
+    def cost(self) -> Cost:
+        return self.loss.cost
+
+
+@frozen
+class PlanEntry:
+    """One plan, as the owner and the auditor read it."""
+
+    number: int
+    analyst: str
+    policy_version: int
+    after_charge: int  # it was charged between this one and the next
+    slots: tuple[dict[str, Events], ...]
+    charges: tuple[PlanLine, ...]
+    reserved_at: str
+
+    @property
+    def what(self) -> str:
+        return f"plan {self.number}"
+
+    def of(self, unit: str) -> tuple[Events, ...]:
+        return tuple(slot[unit] for slot in self.slots if unit in slot)

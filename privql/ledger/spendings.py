@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,9 +16,8 @@ from privql.ledger.accounts import scopes, state
 from privql.ledger.budgets import BudgetRow, BudgetState
 from privql.ledger.entries import charged
 from privql.ledger.errors import Reason
-from privql.ledger.plans import PlanEntry
 from privql.ledger.policies import Policy
-from privql.ledger.records import Entry
+from privql.ledger.records import Entry, PlanEntry
 from privql.names import fold
 
 
@@ -59,15 +58,13 @@ def spendings(db: sqlite3.Connection) -> Iterator[Spending]:
 
 def spending(one: Entry | PlanEntry) -> Spending:
     """Without lines where nothing was charged, or a plan was."""
+    lines: Iterable[SpendingLine]
     if isinstance(one, PlanEntry):
-        lines = (
-            SpendingLine(unit, budget, window, tuple(one.of(unit)), loss)
-            for unit, (budget, window, loss) in one.lines.items()
-        )
-        return Spending(f"plan {one.number}", one.analyst, one.policy_version, tuple(lines))
-    paid = one.charges if one.plan is None else ()
-    lines = (SpendingLine(line.unit, line.budget, line.window, (line.events,)) for line in paid)
-    return Spending(one.release_id, one.analyst, one.policy_version, tuple(lines))
+        lines = (SpendingLine(at.unit, at.budget, at.window, one.of(at.unit), at.loss) for at in one.charges)
+    else:
+        paid = one.charges if one.plan is None else ()
+        lines = (SpendingLine(at.unit, at.budget, at.window, (at.events,)) for at in paid)
+    return Spending(one.what, one.analyst, one.policy_version, tuple(lines))
 
 
 class Tally:

@@ -9,9 +9,8 @@ from typing import Any
 
 from privql.diagnostics import NOWHERE, refuse
 from privql.frozen import frozen
-from privql.kernel.cost import Cost
 from privql.kernel.events import written
-from privql.ledger import Anchor, ChargeLine, Entry, Incident, PlanEntry, read_anchors
+from privql.ledger import Anchor, ChargeLine, Entry, Incident, PlanEntry, PlanLine, read_anchors
 from privql.pipeline.versions import opened
 
 
@@ -36,7 +35,7 @@ def show(ledger: str | Path, what: str | None = None, last: int | None = None) -
         entries = found.charged()
     if what is None:
         return Shown(entries if last is None else entries[max(0, len(entries) - last) :])
-    wanted = [one for one in entries if _name(one) == what]
+    wanted = [one for one in entries if one.what == what]
     if not wanted:
         raise refuse("PQL0511", f"the ledger has no `{what}`", NOWHERE, help="write it as `r7` or `plan 2`")
     return Shown(tuple(wanted), full=True)
@@ -90,16 +89,11 @@ def anchor(ledger: str | Path) -> Anchor:
         return found.anchor()
 
 
-def _name(one: Entry | PlanEntry) -> str:
-    return f"plan {one.number}" if isinstance(one, PlanEntry) else one.release_id
-
-
 def _charge(one: Entry, full: bool) -> str:
     state = {"reserved": "no answer yet", "released": "answered", "forgotten": "forgotten"}[one.state]
-    paid = "; ".join(_paid(line) for line in one.charges) or "nothing"
     by = f", in plan {one.plan}" if one.plan is not None else ""
     named = f", named {', '.join(one.names)}" if one.names else ""
-    out = [f"{one.release_id}, {one.reserved_at}, {one.analyst}: {paid}{by}; {state}{named}"]
+    out = [f"{_paid(one)}{by}; {state}{named}"]
     out += [one.query] if one.query else []
     if full:
         mechanisms = [f"of {line.unit}: {written(line.events)}" for line in one.charges]
@@ -111,18 +105,18 @@ def _charge(one: Entry, full: bool) -> str:
     return "\n  ".join("\n".join(out).splitlines())
 
 
-def _paid(line: ChargeLine) -> str:
-    return f"{line.cost} of {line.budget} ({line.unit})"
-
-
 def _plan(one: PlanEntry) -> str:
-    paid = "; ".join(f"{loss.cost} of {budget} ({unit})" for unit, (budget, _, loss) in one.lines.items())
-    return f"plan {one.number}, {one.reserved_at}, {one.analyst}: {paid}; {len(one.slots)} queries"
+    return f"{_paid(one)}; {len(one.slots)} queries"
+
+
+def _paid(one: Entry | PlanEntry) -> str:
+    paid = "; ".join(f"{line.cost} of {line.budget} ({line.unit})" for line in one.charges) or "nothing"
+    return f"{one.what}, {one.reserved_at}, {one.analyst}: {paid}"
 
 
 def _charge_json(one: Entry) -> dict[str, Any]:
     return {
-        "id": one.release_id,
+        "id": one.what,
         "kind": "charge",
         "analyst": one.analyst,
         "state": one.state,
@@ -131,11 +125,7 @@ def _charge_json(one: Entry) -> dict[str, Any]:
         "names": list(one.names),
         "policy_version": one.policy_version,
         "data_versions": json.loads(one.data_version) if one.data_version else {},
-        "charges": [
-            {"unit": line.unit, "budget": line.budget, "window": line.window, **_cost(line.cost)}
-            | {"mechanisms": json.loads(written(line.events))}
-            for line in one.charges
-        ],
+        "charges": [_line_json(line) | {"mechanisms": json.loads(written(line.events))} for line in one.charges],
         "plan": one.plan,
         "resumes": one.resumes,
         "reserved_at": one.reserved_at,
@@ -145,18 +135,16 @@ def _charge_json(one: Entry) -> dict[str, Any]:
 
 def _plan_json(one: PlanEntry) -> dict[str, Any]:
     return {
-        "id": f"plan {one.number}",
+        "id": one.what,
         "kind": "plan",
         "analyst": one.analyst,
         "policy_version": one.policy_version,
         "queries": len(one.slots),
-        "charges": [
-            {"unit": unit, "budget": budget, "window": window, **_cost(loss.cost)}
-            for unit, (budget, window, loss) in one.lines.items()
-        ],
+        "charges": [_line_json(line) for line in one.charges],
         "reserved_at": one.reserved_at,
     }
 
 
-def _cost(cost: Cost) -> dict[str, str]:
-    return {"epsilon": str(cost.epsilon), "delta": str(cost.delta)}
+def _line_json(line: ChargeLine | PlanLine) -> dict[str, Any]:
+    cost = {"epsilon": str(line.cost.epsilon), "delta": str(line.cost.delta)}
+    return {"unit": line.unit, "budget": line.budget, "window": line.window, **cost}

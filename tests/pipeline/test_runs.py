@@ -122,7 +122,7 @@ def test_all_runs_together_are_charged_no_more_than_is_said(query: str, runs: in
             clock.at = START + timedelta(hours=hour)
             made.run(text)
         (plan,) = (one for one in made._till._ledger.charged() if isinstance(one, PlanEntry))
-        (_, _, loss) = plan.lines["patient"]
+        (loss,) = (line.loss for line in plan.charges)
         # the δ of Gaussian noise is one of its own (`gauss`) where it is not of the plan
         assert loss.epsilon <= Fraction(epsilon) and loss.cost.delta <= Fraction(delta or 0)
         assert Cost(checked.epsilon.constant, checked.delta) == loss.cost
