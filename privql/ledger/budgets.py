@@ -99,10 +99,6 @@ class BudgetState:
         return self.own_lost.cost
 
     @property
-    def unit_spent(self) -> Cost:
-        return self.unit_lost.cost
-
-    @property
     def limit(self) -> Cost:
         """What this analyst may spend in all: the grant's limits, and the budget's where the grant has none."""
         grant, cap = self.grant, self.budget.cap

@@ -327,13 +327,6 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return naming.names(db, analyst)
 
-    def name_release(self, analyst: str, name: str, release_id: str) -> None:
-        """Call a release by a name of the analyst's own. A name never moves to another release."""
-        with self._store.transaction() as db:
-            if charges.seen(db, self._current(db), analyst, release_id) is None:
-                raise LedgerError(f"there is no release `{release_id}` that you may see")
-            naming.claim(db, analyst, name, release_id)
-
     def releases(self, analyst: str) -> tuple[Entry, ...]:
         """What the analyst has been answered, oldest first."""
         with self._store.transaction("DEFERRED") as db:

@@ -71,8 +71,8 @@ class Lookup:
         if found is None or found.next is None:
             return check
         spared: Spared = "replay" if found.last == "released" and found.next == found.taken else "paid for"
-        name, place = run_name(again.name, found.next), (found.paid, found.next - 1)
-        check = replace(check, name=name, place=place, spared=spared)
+        name, slot = run_name(again.name, found.next), (found.paid, found.next - 1)
+        check = replace(check, name=name, slot=slot, spared=spared)
         return replace(check, request=request_for(check, self.analyst, self.version, self.release_id))
 
     def _free(self, check: StatementCheck) -> None:

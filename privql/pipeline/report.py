@@ -83,7 +83,7 @@ class StatementCheck:
     name: str | None = None  # CREATE RELEASE name
     spared: Spared | None = None  # why running it spends nothing, though it measures
     request: Request | None = field(default=None, repr=False)  # as the ledger knows it, whatever names it reads
-    place: tuple[Prepaid, int] | None = None  # in a plan that has paid for it
+    slot: tuple[Prepaid, int] | None = None  # of a plan, that was paid for it
     again: Runs | None = None  # how often it is made, and at which price: its plan is that of one run
     after: Env | None = field(default=None, repr=False)  # what the next statement is checked against
     silent: bool = False  # it depends on a statement that failed, and that said why

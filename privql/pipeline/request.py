@@ -77,10 +77,10 @@ def inputs(check: StatementCheck, released: Released) -> str:
 
 def _run(check: StatementCheck) -> dict[str, object]:
     """Each run of a release that is made again is a query of its own."""
-    if check.again is None or check.place is None:
+    if check.again is None or check.slot is None:
         return {}
-    plan, slot = check.place
-    return {"run": [plan.plan, slot + 1]}
+    paid, number = check.slot
+    return {"run": [paid.plan, number + 1]}
 
 
 def read_by(query: CheckedQuery) -> list[str]:

@@ -91,7 +91,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
-    granted = desk.ledger.reserve(request, *(check.place or ()))
+    granted = desk.ledger.reserve(request, *(check.slot or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
     try:

@@ -148,9 +148,9 @@ class Till:
         self._cart, self._within, self._settings = (), None, one.after.settings
 
     def _prepaid(self, checks: Sequence[StatementCheck]) -> tuple[StatementCheck, ...]:
-        """The same statements, with their places in what was charged for several of them together."""
+        """The same statements, with their slots in what was charged for several of them together."""
         statements = ended(checks)
-        plans = [one for one in committed(statements) if any(check.place is None for check in one.checks)]
+        plans = [one for one in committed(statements) if any(check.slot is None for check in one.checks)]
         asked = [(one, request) for one in plans if (request := requested(one, self._analyst, self._version))]
         if sum(len(one.checks) for one in plans) < 2 or not asked:
             return statements
@@ -158,12 +158,12 @@ class Till:
             prepaid = self._ledger.prepay([request for _, request in asked])
         except LedgerError as problem:
             raise self._refused(problem, asked[0][0].checks[0]) from None
-        places = {
-            id(check): (paid, slot)
+        slots = {
+            id(check): (paid, number)
             for (one, _), paid in zip(asked, prepaid, strict=True)
-            for slot, check in enumerate(one.checks)
+            for number, check in enumerate(one.checks)
         }
-        return tuple(replace(one, place=places.get(id(one), one.place)) for one in statements)
+        return tuple(replace(one, slot=slots.get(id(one), one.slot)) for one in statements)
 
     # ---- inside
 
@@ -237,7 +237,7 @@ class Till:
     def _answer(self, check: StatementCheck) -> Release:
         from privql.pipeline.run import Desk, run
 
-        if check.again is not None and check.place is None:
+        if check.again is not None and check.slot is None:
             check = self._stood(check)
         return run(check, Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy))
 
@@ -253,7 +253,7 @@ class Till:
         except LedgerError as problem:
             raise self._refused(problem, check) from None
         assert found.next is not None
-        return replace(check, name=run_name(again.name, found.next), place=(found.paid, found.next - 1))
+        return replace(check, name=run_name(again.name, found.next), slot=(found.paid, found.next - 1))
 
     def _stored(self, name: str) -> StoredRelease:
         return self.named().stored(name)

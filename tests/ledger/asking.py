@@ -29,7 +29,7 @@ def met(epsilon: object = TENTH, delta: object = 0) -> Events:
 
 def ledger(*budgets: BudgetRow, grants: tuple[GrantRow, ...] = (), path: str | os.PathLike[str] = ":memory:") -> Ledger:
     made = Ledger.create(path)
-    made.apply_policy("the policy", budgets or (budget(),), grants, {"patients": None, "visits": None})
+    made.apply_policy("the policy", budgets or (budget(),), grants, ("patients", "visits"))
     return made
 
 

@@ -60,8 +60,8 @@ def day(made: Ledger, insist: Callable[[Callable[[], Any]], Any]) -> Told:
     insist(lambda: made.mark_verified("patients", "these"))
     version = insist(made.policy).version
     halves: dict[str, Any] = {"policy_version": version, "charges": (("patient", HALVES),)}
-    first = answer(ask("a", name="mine", **halves))
-    insist(lambda: made.name_release("alice", "other", first))
+    answer(ask("a", name="mine", **halves))
+    insist(lambda: made.reserve(ask("a", name="other", **halves)))
     insist(lambda: made.keep("alice", "free", "b + 1", b"kept"))
     insist(lambda: made.reserve(ask("left", policy_version=version)))
     (paid,) = insist(lambda: made.prepay((plan("c", "d", policy_version=version, slots=(halves["charges"],) * 2),)))

@@ -94,8 +94,6 @@ def test_only_those_who_may_spend_the_same_budget_see_the_answer() -> None:
     assert permit(made, ask("a", analyst="carol")).charges[0].budget == "second"
     for analyst, sees in (("alice", True), ("bob", True), ("carol", False), ("eve", False)):
         assert (made.get_release(analyst, release) is not None) == sees
-    with pytest.raises(LedgerError, match="no release `r1` that you may see"):
-        made.name_release("carol", "mine", release)
 
 
 def test_an_interrupted_query_is_resumed_without_a_second_charge() -> None:
@@ -191,16 +189,12 @@ def test_names() -> None:
     assert made.spent("patient").epsilon == Fraction(1, 10)  # refused before it was charged
     made.reserve(ask("b", name="by_month", analyst="bob"))  # each analyst has names of her own
     made.reserve(ask("a", name="same"))
-    made.name_release("alice", "third", "r1")
-    made.name_release("alice", "third", "r1")
-    second = answered(made, ask("c"), b"2")
+    answered(made, ask("c"), b"2")
     with pytest.raises(LedgerError, match="another release named"):
-        made.name_release("alice", "third", second)
-    with pytest.raises(LedgerError, match="no release `r9`"):
-        made.name_release("alice", "x", "r9")
+        made.reserve(ask("c", name="same"))
     entry = made.entry("r1")
-    assert entry is not None and entry.names == ("By_Month", "same", "third")
-    assert made.release_names("ALICE") == ("By_Month", "same", "third")
+    assert entry is not None and entry.names == ("By_Month", "same")
+    assert made.release_names("ALICE") == ("By_Month", "same")
     assert made.release_names("bob") == ()  # not answered
     assert [entry.release_id for entry in made.releases("ALICE")] == ["r1", "r3"]
     assert made.verify() == ()
