@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoLedger
-from privql.ledger.schema import LAYOUTS, VERSION
+from privql.ledger.schema import VERSION, lay_out
 from privql.ledger.store import Store
 
 SCHEMA = "privql"
@@ -80,13 +80,11 @@ class PostgresStore(Store):
                 raise NoLedger(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
             if found < VERSION:
                 self._lay_out(server)
-            (ledger_id,) = server.execute("SELECT id FROM ledger").fetchone()
-            if self.ledger_id not in ("", ledger_id):
-                raise LedgerError(f"another ledger has taken the place of `{self.path}`")
+            self._is_the_same(server)
         except BaseException:
             server.close()
             raise
-        self._connected(ledger_id, server)
+        self._connected(server)
         return server
 
     def _check_place(self) -> None:
@@ -95,8 +93,7 @@ class PostgresStore(Store):
     def _begin(self, connection: Any, kind: str) -> None:
         """Whoever waits is woken by the server, in turn."""
         connection.execute(f"BEGIN {kind}")
-        if self._recognise(connection) < VERSION:
-            raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
+        self._still_up_to_date(connection)
 
     def at_once(self, work: Callable[[Any], _Found]) -> _Found:
         """A transaction that only looks cannot write here."""
@@ -122,19 +119,15 @@ class PostgresStore(Store):
         """All tables at once, as the layouts leave them; a ledger that is there takes those that it has not had."""
         server.execute("BEGIN IMMEDIATE")
         found = self._recognise(server)  # another process may have been faster
-        if not found:
+        if found:
+            lay_out(server, found)
+        else:
             server.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             for statement in laid_out():
                 server.execute(statement)
             server.execute("CREATE TABLE layout (version BIGINT NOT NULL)")
             server.execute("INSERT INTO layout VALUES (?)", (VERSION,))
             server.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
-        for layout in LAYOUTS[found:] if found else ():
-            for step in layout:
-                if isinstance(step, str):
-                    server.execute(translated(step))
-                else:
-                    step(server)
         server.execute("UPDATE layout SET version = ?", (VERSION,))
         server.execute("COMMIT")
 
@@ -177,32 +170,23 @@ class _Server:
 @lru_cache
 def _said(statement: str) -> str:
     """A statement of the ledger, in PostgreSQL's words."""
+    if statement.startswith(("CREATE TABLE ", "ALTER TABLE ")):
+        for pattern, word in _TYPES.items():
+            statement = re.sub(rf"\b{pattern}" if pattern[0].isalpha() else pattern, word, statement)
     if statement.startswith("INSERT OR IGNORE "):
         statement = f"INSERT {statement.removeprefix('INSERT OR IGNORE ')} ON CONFLICT DO NOTHING"
     return statement.replace("%", "%%").replace("?", "%s")
-
-
-def translated(statement: str) -> str:
-    """A statement of the layout, in PostgreSQL's words."""
-    for pattern, word in _TYPES.items():
-        statement = re.sub(rf"\b{pattern}" if pattern[0].isalpha() else pattern, word, statement)
-    return statement
 
 
 def laid_out() -> list[str]:
     """The tables and indexes that all layouts come to, and then what refers to what: columns that a later layout added
     refer to tables that stand further below."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        for layout in LAYOUTS:
-            for step in layout:
-                if isinstance(step, str):
-                    db.execute(step)
-                else:
-                    step(db)
+        lay_out(db, 0)
         rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
     made, refer = [], []
     for name, sql in rows:
-        made.append(translated(_REFERS.sub("", sql)))
+        made.append(_REFERS.sub("", sql))
         for column, other in _REFERRING.findall(sql):
             refer.append(f"ALTER TABLE {name} ADD FOREIGN KEY ({column}) REFERENCES {other}")
     return made + refer

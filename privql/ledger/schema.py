@@ -151,3 +151,13 @@ LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
 )
 VERSION = len(LAYOUTS)
 CHAINED = LAYOUTS.index(_CHAIN) + 1  # what is older has no chain yet
+
+
+def lay_out(db: sqlite3.Connection, found: int, up_to: int = VERSION) -> None:
+    """What a ledger of the layout that was found has not had; 0: it has had none."""
+    for layout in LAYOUTS[found:up_to]:
+        for step in layout:
+            if isinstance(step, str):
+                db.execute(step)
+            else:
+                step(db)

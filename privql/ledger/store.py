@@ -21,7 +21,7 @@ from urllib.parse import quote
 from privql.ledger import chain, places
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
-from privql.ledger.schema import APPLICATION_ID, CHAINED, LAYOUTS, VERSION
+from privql.ledger.schema import APPLICATION_ID, CHAINED, VERSION, lay_out
 
 MEMORY = ":memory:"
 
@@ -136,8 +136,8 @@ class Store:
             try:
                 connection.execute(f"BEGIN {kind}")
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if version != VERSION and self._recognise(connection) < VERSION:
-                    raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
+                if version != VERSION:
+                    self._still_up_to_date(connection)
                 return
             except sqlite3.OperationalError as problem:
                 if _code(problem) != sqlite3.SQLITE_BUSY or monotonic() > patience:
@@ -145,6 +145,10 @@ class Store:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 sleep(uniform(0, 0.02))
+
+    def _still_up_to_date(self, connection: Any) -> None:
+        if self._recognise(connection) < VERSION:
+            raise LedgerError(f"an older ledger has taken the place of `{self.path}`")
 
     def close(self) -> None:
         with _gate:
@@ -196,20 +200,24 @@ class Store:
             if found < VERSION:
                 self._lay_out(connection)
             connection.execute("PRAGMA foreign_keys = ON")
-            (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
-            if self.ledger_id not in ("", ledger_id):
-                raise LedgerError(f"another ledger has taken the place of `{self.path}`")
+            self._is_the_same(connection)
             if not self.memory:
                 self._file = places.identity(self.path)
                 connection.execute("PRAGMA busy_timeout = 0")  # `_begin` waits
         except BaseException:
             connection.close()
             raise
-        self._connected(ledger_id, connection)
+        self._connected(connection)
         return connection
 
-    def _connected(self, ledger_id: str, connection: Any) -> None:
-        self.ledger_id, self._connection = ledger_id, connection
+    def _is_the_same(self, connection: Any) -> None:
+        (ledger_id,) = connection.execute("SELECT id FROM ledger").fetchone()
+        if self.ledger_id not in ("", ledger_id):
+            raise LedgerError(f"another ledger has taken the place of `{self.path}`")
+        self.ledger_id = ledger_id
+
+    def _connected(self, connection: Any) -> None:
+        self._connection = connection
         # a ledger that nobody holds any more lets go of its file, and before the collector finds the connection
         weakref.finalize(self, connection.close).atexit = False
 
@@ -275,12 +283,7 @@ class Store:
         found = self._recognise(connection)  # another process may have been faster
         if 0 < found < VERSION and not self.memory:
             self._keep_a_copy(f"{self.path}.layout-{found}")
-        for layout in LAYOUTS[found:]:
-            for step in layout:
-                if isinstance(step, str):
-                    connection.execute(step)
-                else:
-                    step(connection)
+        lay_out(connection, found)
         if not found:
             connection.execute("INSERT INTO ledger VALUES (?, ?)", (token_hex(16), now()))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

@@ -10,14 +10,14 @@ import pytest
 
 from privql.kernel.cost import Cost
 from privql.ledger import Ledger, LedgerError, OverBudget, Permit, Replay
-from privql.ledger.schema import APPLICATION_ID, LAYOUTS, VERSION
+from privql.ledger.schema import APPLICATION_ID, VERSION, lay_out
 from tests.ledger.asking import ask, met
 
 
 def older(path: Path, layout: int, delta: str = "1/1000000") -> None:
     """As it was written then: two charges of alice's, the second without its answer, but for a step that was drawn."""
     with sqlite3.connect(path) as db:
-        _laid_out(db, 0, min(layout, 3))
+        lay_out(db, 0, min(layout, 3))
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {layout}")
         db.execute("INSERT INTO ledger VALUES ('it', 'then')")
@@ -40,17 +40,8 @@ def older(path: Path, layout: int, delta: str = "1/1000000") -> None:
             db.execute("UPDATE charge SET drawn = x'22' WHERE id = 2")
         else:
             db.execute("""INSERT INTO draw VALUES (2, 0, '{"patient": ["1/4", "1/5000000"]}', x'22')""")
-        _laid_out(db, 3, layout)
+        lay_out(db, 3, layout)
     db.close()
-
-
-def _laid_out(db: sqlite3.Connection, before: int, layout: int) -> None:
-    for steps in LAYOUTS[before:layout]:
-        for step in steps:
-            if isinstance(step, str):
-                db.execute(step)
-            else:
-                step(db)
 
 
 @pytest.mark.parametrize("layout", range(1, VERSION))
