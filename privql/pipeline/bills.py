@@ -17,7 +17,8 @@ from privql.kernel.losses import NO_LOSS, loss_of
 from privql.ledger import BudgetState, Ledger, Reason, bill, fullest_first
 from privql.names import fold
 from privql.pipeline.carts import Together
-from privql.pipeline.price import BudgetCost, left_text, price
+from privql.pipeline.figures import left_text
+from privql.pipeline.price import BudgetCost, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.planning import no_budget

@@ -11,7 +11,8 @@ from privql.domains import Domain
 from privql.finish.result import Column, Release
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import TEXT
-from privql.pipeline.price import Price, left_text, moment
+from privql.pipeline.figures import left_text, moment
+from privql.pipeline.price import Price
 from privql.pipeline.report import StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast, unparse

@@ -9,9 +9,10 @@ from privql.domains import value_text
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Value, ValueType
 from privql.pipeline.cheaper import cheaper
+from privql.pipeline.figures import rough
 from privql.pipeline.levels import levels
 from privql.pipeline.measurement import measurement, searched, share
-from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.report import StatementCheck
 from privql.pipeline.runs import Runs
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
 from privql.plan.amounts import Amount

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
-from privql.pipeline.report import rough
+from privql.pipeline.figures import rough
 from privql.plan.behind import short
 from privql.plan.measurements import Measurement
 from privql.plan.program import BlockPlan, Plan

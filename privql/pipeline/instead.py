@@ -12,7 +12,7 @@ from privql.diagnostics import PrivQLError
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.ledger import Entry, Ledger, LedgerError, Reason
 from privql.names import fold
-from privql.pipeline.price import moment
+from privql.pipeline.figures import moment
 from privql.pipeline.report import StatementCheck
 from privql.syntax import ast, parse_query, unparse
 from privql.syntax.unparse_queries import privacy

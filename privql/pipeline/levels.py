@@ -11,7 +11,7 @@ from privql.check.relations import Block, GroupingKey
 from privql.domains import number_text
 from privql.kernel.features import Tally, Total
 from privql.kernel.noises import variance
-from privql.pipeline.report import rough
+from privql.pipeline.figures import rough
 from privql.plan.levels import variances
 from privql.plan.measurements import Measurement
 from privql.plan.program import BlockPlan

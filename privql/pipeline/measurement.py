@@ -15,7 +15,8 @@ from privql.kernel.noises import halfwidth
 from privql.kernel.picks import rounds
 from privql.kernel.scalars import Field, fields
 from privql.kernel.sums import Balance, Hats, cells
-from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.figures import rough
+from privql.pipeline.report import StatementCheck
 from privql.pipeline.tree import folded
 from privql.plan.amounts import Amount
 from privql.plan.automatic import Search

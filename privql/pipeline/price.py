@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from fractions import Fraction
-from math import ceil, floor
 from typing import Any
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
+from privql.pipeline.figures import left_text, more_text
 from privql.plan.amounts import Amount
 
 
@@ -77,32 +76,6 @@ class BudgetCost:
             "fits": self.fits,
             "left_after": after,
         }
-
-
-def left_text(amount: Fraction) -> str:
-    """For people: no more than is there, to a millionth or four digits where it takes many to be exact."""
-    exact = amount_text(amount)
-    if len(exact) <= (8 if "/" in exact else 16):
-        return exact
-    digits = 6
-    while abs(amount) * 10**digits < 1000:
-        digits += 1
-    return amount_text(Fraction(floor(amount * 10**digits), 10**digits))
-
-
-def moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
-
-
-def more_text(amount: Fraction) -> str:
-    """For people: no less than it is, in five digits where it takes many to be exact."""
-    exact = amount_text(amount)
-    if len(exact) <= 9:
-        return exact
-    digits = 0
-    while amount * 10**digits < 10000:
-        digits += 1
-    return amount_text(Fraction(ceil(amount * 10**digits), 10**digits))
 
 
 def _amount(value: Fraction | Amount) -> Amount:

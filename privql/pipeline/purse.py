@@ -12,7 +12,7 @@ from privql.kernel.cost import amount_text
 from privql.kernel.events import Events
 from privql.ledger import BudgetState, Ledger
 from privql.pipeline.bills import chosen
-from privql.pipeline.price import left_text, moment, more_text
+from privql.pipeline.figures import left_text, moment, more_text
 
 
 @frozen

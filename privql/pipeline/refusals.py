@@ -5,8 +5,8 @@ from __future__ import annotations
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError
 from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget, TooManyResumes
+from privql.pipeline.figures import left_text
 from privql.pipeline.instead import instead
-from privql.pipeline.price import left_text
 from privql.pipeline.report import StatementCheck
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from privql.check.env import Env
 from privql.check.relations import Attribute, CheckedQuery, Label
 from privql.diagnostics import Diagnostic, Source, Span, span_json
-from privql.domains import number_text
 from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.kernel.events import Events
 from privql.names import fold
 from privql.pipeline.certificate import measurements_json
+from privql.pipeline.figures import rough
 from privql.pipeline.price import BudgetCost, Price, price
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.measurements import Measurement
@@ -113,8 +113,12 @@ class StatementCheck:
         return self.spared == "replay"
 
     @property
+    def _spends(self) -> bool:
+        return self.runs and self.spared is None
+
+    @property
     def free(self) -> str | None:
-        if self.query is None or (self.runs and self.spared is None):
+        if self.query is None or self._spends:
             return None
         return self.spared or "post-processing"
 
@@ -130,7 +134,7 @@ class StatementCheck:
 
     @property
     def by_unit(self) -> dict[str, Amount]:
-        if self.plan is None or not self.runs or self.spared is not None:
+        if self.plan is None or not self._spends:
             return {}
         if self.again is not None:
             return {unit: Amount(cost.epsilon) for unit, cost in self.again.losses.items()}
@@ -138,7 +142,7 @@ class StatementCheck:
 
     @property
     def delta_by_unit(self) -> dict[str, Fraction]:
-        if self.plan is None or not self.runs or self.spared is not None:
+        if self.plan is None or not self._spends:
             return {}
         if self.again is not None:
             return {unit: cost.delta for unit, cost in self.again.losses.items()}
@@ -211,22 +215,6 @@ class StatementCheck:
             "columns": [c.to_json() for c in self.columns],
             "measurements": measurements_json(self.plan, self.source) if self.plan is not None else [],
         }
-
-
-def rough(value: Fraction) -> str:
-    """Four significant digits or the whole part, rounded up: what is promised holds for what is printed."""
-    places = max(0, 3 - _magnitude(value))
-    return number_text(Fraction(math.ceil(value * 10**places), 10**places))
-
-
-def _magnitude(value: Fraction) -> int:
-    """The power of ten of the first digit."""
-    if not value:
-        return 0
-    guess = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2)) - 1
-    while Fraction(10) ** (guess + 1) <= value:
-        guess += 1
-    return guess
 
 
 @frozen

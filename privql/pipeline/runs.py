@@ -29,6 +29,7 @@ from privql.kernel.scalars import INT
 from privql.kernel.search import least
 from privql.ledger import PlanRequest, Request
 from privql.names import fold
+from privql.pipeline.figures import magnitude
 from privql.plan.amounts import known
 from privql.plan.planning import plan
 from privql.plan.program import Plan
@@ -146,7 +147,7 @@ def greatest(together: Callable[[Fraction], Fraction], total: Fraction, count: i
         then = together(nearer)
         slope = min(max(math.log(then / cost) / math.log(nearer / guess), 0.5), 2)
         guess, cost = nearer, then
-    step = Fraction(10) ** (_magnitude(guess) - 3)
+    step = Fraction(10) ** (magnitude(guess) - 3)
     fits = int(guess / step) if cost <= total else 0  # as much does, and so what is less
 
     def too_much(steps: int) -> bool:
@@ -175,21 +176,13 @@ def _rest(delta: Fraction, met: Iterable[Events], count: int) -> Fraction:
 
 def _four_digits(value: Fraction) -> Fraction:
     """Rounded down."""
-    if not value:
-        return value
-    step = Fraction(10) ** (_magnitude(value) - 3)
+    step = Fraction(10) ** (magnitude(value) - 3)
     return value // step * step
-
-
-def _magnitude(value: Fraction) -> int:
-    """The power of ten of its first digit."""
-    guess = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
-    return guess + (value >= Fraction(10) ** (guess + 1)) - (value < Fraction(10) ** guess)
 
 
 def _number(value: Fraction, span: Span) -> ast.Expr:
     """Of four digits."""
-    power = _magnitude(value) - 3 if value else 0
+    power = magnitude(value) - 3
     return ast.Number(f"{value / Fraction(10) ** power}e{power}", span=span)
 
 

@@ -20,8 +20,8 @@ from privql.kernel.filters import WAYS, Way
 from privql.ledger import BudgetRow, Reason, Spending, Tally
 from privql.ledger.policies import Policy, proposed
 from privql.names import fold
+from privql.pipeline.figures import left_text
 from privql.pipeline.policies import catalog_from_ledger, declared, read_policy
-from privql.pipeline.price import left_text
 from privql.pipeline.versions import opened
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Budget, Catalog

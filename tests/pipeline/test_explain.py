@@ -11,8 +11,9 @@ import pytest
 
 import privql
 from privql.pipeline.cheaper import Hint, cheaper
+from privql.pipeline.figures import rough
 from privql.pipeline.gains import gained
-from privql.pipeline.report import StatementCheck, rough
+from privql.pipeline.report import StatementCheck
 from privql.plan.lower import rows_within
 from privql.session import Session
 from privql.syntax import unparse

@@ -12,7 +12,7 @@ import pytest
 
 import privql
 from privql.diagnostics import PrivQLError, Span
-from privql.pipeline.price import left_text
+from privql.pipeline.figures import left_text
 from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
