@@ -1,8 +1,16 @@
-"""What this run leaves out for want of a server is said at its top."""
+"""What this run leaves out for want of a server is said at its top; and the clock that tests of time have."""
+
+import pytest
 
 from tests.ledger.servers import available
+from tests.ledger.told_time import Clock
 
 
 def pytest_report_header() -> list[str]:
     wanted = "set PRIVQL_TEST_PG, or install `privql[engines]`"
     return [] if available() else [f"no PostgreSQL server: {wanted}; tests/ledger/test_postgres.py is left out"]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)

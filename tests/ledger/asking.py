@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 from privql.kernel.cost import Cost, parse_amount
 from privql.kernel.events import Event, Events
 from privql.kernel.filters import Shares
-from privql.ledger import BudgetRow, GrantRow, Ledger, PlanRequest, Request
+from privql.ledger import BudgetRow, GrantRow, Ledger, Permit, PlanRequest, Prepaid, Request
 
 TENTH = Fraction(1, 10)
 ALL_KEYS = Shares(Fraction(1), Fraction(0), Fraction(0), Fraction(0))  # then costs are added up, in ε and in δ
@@ -58,3 +61,19 @@ def plan(*queries: object, epsilon: object = TENTH, unit: str = "patient", **mor
         "tables": ("patients",),
     }
     return PlanRequest(**(asked | more))  # type: ignore[arg-type]
+
+
+def permit(made: Ledger, request: Request, *slot: Prepaid | int) -> Permit:
+    granted = made.reserve(request, *slot)  # type: ignore[arg-type]
+    assert isinstance(granted, Permit)
+    return granted
+
+
+@contextmanager
+def behind(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """The file, by whoever does not ask the ledger."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()

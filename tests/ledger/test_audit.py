@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,15 +10,14 @@ import pytest
 from privql.kernel import losses
 from privql.kernel.events import written
 from privql.kernel.filters import DEFAULT, order_for
-from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, Permit
-from tests.ledger.asking import ask, budget, ledger, met
+from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError
+from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 
 def used(path: Path) -> Ledger:
     made = ledger(budget(1), budget(1, "second"), grants=(GrantRow("research", "alice", Fraction(1, 2)),), path=path)
     for query in range(4):
-        granted = made.reserve(ask(query, "0.1", name=f"n{query}"))
-        assert isinstance(granted, Permit)
+        granted = permit(made, ask(query, "0.1", name=f"n{query}"))
         if query % 2:
             made.release(granted, b"x")
     assert made.verify() == ()
@@ -55,9 +53,8 @@ SMALL = losses.written(losses.loss_of(met("1/20"), order_for(Fraction(1), Fracti
 def test_what_was_tampered_with_is_found(tmp_path: Path, tamper: str, said: str) -> None:
     with used(tmp_path / "l"):
         pass
-    behind = sqlite3.connect(tmp_path / "l", isolation_level=None)
-    behind.execute(tamper)
-    behind.close()
+    with behind(tmp_path / "l") as db:
+        db.execute(tamper)
     with Ledger.open(tmp_path / "l") as made:
         assert any(said in line for line in made.verify()), made.verify()
 

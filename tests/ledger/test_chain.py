@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,15 +12,9 @@ from typing import Any
 
 import pytest
 
-from privql.ledger import GrantRow, Ledger, LedgerError, Note, Permit, PlanRequest, chain
+from privql.ledger import GrantRow, Ledger, LedgerError, Note, PlanRequest, chain
 from privql.ledger.chain import KINDS, read_anchors
-from tests.ledger.asking import ask, budget, ledger, met
-
-
-def permit(made: Ledger, query: object, **more: Any) -> Permit:
-    granted = made.reserve(ask(query, **more))
-    assert isinstance(granted, Permit)
-    return granted
+from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 
 def used(path: Path) -> None:
@@ -39,20 +31,19 @@ def used(path: Path) -> None:
         request = PlanRequest("alice", ("q1", "q2"), 2, (steps, steps), ("patients",), delta=Fraction(0))
         (plan,) = made.prepay([request])
         for slot in range(2):
-            granted = made.reserve(ask(f"q{slot + 1}", charges=steps, policy_version=2), plan, slot)
-            assert isinstance(granted, Permit)
+            granted = permit(made, ask(f"q{slot + 1}", charges=steps, policy_version=2), plan, slot)
             made.draw(granted, 0, {"patient": met("1/20")}, b"0")
             made.draw(granted, 1, {"patient": met("1/20")}, b"1")
             made.release(granted, b"x")
         for query in range(3):
-            granted = permit(made, f"a{query}", policy_version=2, name=f"N{query}")
+            granted = permit(made, ask(f"a{query}", policy_version=2, name=f"N{query}"))
             if query:
-                granted = permit(made, f"a{query}", policy_version=2)
+                granted = permit(made, ask(f"a{query}", policy_version=2))
                 made.release(granted, b"x")
-        permit(made, "stuck", policy_version=2)
-        permit(made, "stuck", policy_version=2)
+        permit(made, ask("stuck", policy_version=2))
+        permit(made, ask("stuck", policy_version=2))
         made.allow_resume("r6")
-        permit(made, "bob's", policy_version=2, analyst="bob")
+        permit(made, ask("bob's", policy_version=2, analyst="bob"))
         made.keep("bob", "free", "SELECT 1", b"1")
         made.stand("daily", replace(request, analyst="bob"), 24, Fraction(1, 10))
         made.forget("r2")
@@ -64,15 +55,6 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("chain") / "l"
     used(path)
     return path
-
-
-@contextmanager
-def behind(path: Path) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(path, isolation_level=None)
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 def wrong(path: Path, *anchors: Any) -> tuple[str, ...]:

@@ -9,22 +9,16 @@ from typing import Any
 
 import pytest
 
-from privql.ledger import Ledger, LedgerError, Permit, PlanRequest
+from privql.ledger import Ledger, LedgerError, PlanRequest
 from privql.ledger.errors import Forgotten, NameTaken
-from tests.ledger.asking import ask, budget, ledger, met
+from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 SECRETS = "the secret query", "the secret parameter", "the secret measurement", "the secret answer", "the secret draw"
 
 
-def permit(made: Ledger, query: object, **more: Any) -> Permit:
-    granted = made.reserve(ask(query, **more))
-    assert isinstance(granted, Permit)
-    return granted
-
-
 def answered(made: Ledger, **more: Any) -> str:
     query, parameters, measurements, answer, noisy = (text * 50 for text in SECRETS)
-    granted = permit(made, query, parameters=parameters, measurements=measurements, **more)
+    granted = permit(made, ask(query, parameters=parameters, measurements=measurements, **more))
     made.draw(granted, 0, {"patient": met()}, noisy.encode())
     return made.release(granted, answer.encode()).release_id
 
@@ -41,7 +35,7 @@ def test_what_is_forgotten_is_gone_from_the_file_and_stays_charged(tmp_path: Pat
         assert connection is not None
         connection.execute("PRAGMA secure_delete = OFF")  # as most builds of SQLite have it
         assert answered(made, name="mine") == "r1"
-        permit(made, "another")
+        permit(made, ask("another"))
         before = made.anchor()
         spent = made.spent("patient"), made.history()[0].charges, made.budget_report()
         assert found_in(tmp_path) == set(SECRETS)
@@ -54,10 +48,9 @@ def test_what_is_forgotten_is_gone_from_the_file_and_stays_charged(tmp_path: Pat
         assert (made.spent("patient"), first.charges, made.budget_report()) == spent
         assert (second.state, second.query) == ("reserved", "another")
         assert made.forget("r1") == ()
-    with sqlite3.connect(tmp_path / "l") as db:
+    with behind(tmp_path / "l") as db:
         assert db.execute("SELECT identity, answer FROM charge WHERE id = 1").fetchall() == [(b"", None)]
         assert db.execute("SELECT what, forgotten_by FROM forgotten").fetchall() == [("r1", "olga")]
-    db.close()
 
 
 def test_a_forgotten_answer_is_nobodys_and_says_so() -> None:
@@ -86,8 +79,7 @@ def test_those_who_may_not_see_a_release_do_not_learn_that_it_was_forgotten() ->
 
 def test_a_charge_that_waits_for_its_answer_can_be_forgotten() -> None:
     made = ledger()
-    granted = made.reserve(ask("a", charges=(("patient", met("1/20") * 2),)))
-    assert isinstance(granted, Permit)
+    granted = permit(made, ask("a", charges=(("patient", met("1/20") * 2),)))
     made.draw(granted, 0, {"patient": met("1/20")}, b"0")
     made.forget("r1")
     for go_on in (
@@ -98,7 +90,7 @@ def test_a_charge_that_waits_for_its_answer_can_be_forgotten() -> None:
     ):
         with pytest.raises(Forgotten):
             go_on()
-    assert permit(made, "a").release_id == "r2"
+    assert permit(made, ask("a")).release_id == "r2"
     assert made.verify() == ()
 
 
@@ -106,8 +98,7 @@ def test_a_plan_is_forgotten_with_one_of_its_queries() -> None:
     made = ledger(budget(1, delta="1e-6"))
     request = PlanRequest("alice", ("a", "b"), 1, ((("patient", met()),),) * 2, ("patients",), delta=Fraction(0))
     (plan,) = made.prepay([request])
-    granted = made.reserve(ask("a"), plan, 0)
-    assert isinstance(granted, Permit)
+    permit(made, ask("a"), plan, 0)
     assert made.prepay([request]) == (plan,)
     assert made.forget("r1") == ("r1", "plan 1")
     assert made.verify() == ()
@@ -119,7 +110,7 @@ def test_a_plan_is_forgotten_with_one_of_its_queries() -> None:
 def test_who_and_since_when() -> None:
     made = ledger()
     for query, analyst in enumerate(("alice", "bob", "alice", "bob")):
-        made.release(permit(made, query, analyst=analyst), b"x")
+        made.release(permit(made, ask(query, analyst=analyst)), b"x")
     store = made._store
     with store.transaction() as db:
         for number, day in enumerate(("2025-01-01", "2025-12-31", "2026-01-01", "2026-06-01"), 1):
@@ -154,12 +145,11 @@ def test_who_and_since_when() -> None:
 def test_nothing_comes_back_and_nothing_goes_unsaid(tmp_path: Path, tamper: str) -> None:
     with ledger(path=tmp_path / "l") as made:
         answered(made)
-        made.release(permit(made, "b"), b"x")
+        made.release(permit(made, ask("b")), b"x")
         made.forget("r1")
         assert made.verify() == ()
-    with sqlite3.connect(tmp_path / "l") as db:
+    with behind(tmp_path / "l") as db:
         db.execute(tamper)
-    db.close()
     with Ledger.open(tmp_path / "l") as made:
         assert made.verify()
 

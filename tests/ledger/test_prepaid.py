@@ -1,4 +1,4 @@
-"""Plans in the ledger: charged once, each place taken once, by what was paid for."""
+"""Plans in the ledger: charged once, each slot taken once, by what was paid for."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events
 from privql.kernel.filters import DEFAULT
 from privql.kernel.losses import loss_of
-from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, TooManyResumes, WaitsForOwner
+from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, Request, TooManyResumes, WaitsForOwner
 from privql.ledger import plans as room
-from tests.ledger.asking import ask, budget, ledger
+from tests.ledger.asking import ask, budget, ledger, met, permit
 
 SHARED = budget(9, delta="1e-6", shares=DEFAULT)
-
-
-def pure(epsilon: object) -> Events:
-    return (Event("pure", Cost(Fraction(str(epsilon)))),)
 
 
 def plan(*queries: Events, **more: object) -> PlanRequest:
@@ -34,24 +30,18 @@ def plan(*queries: Events, **more: object) -> PlanRequest:
     return PlanRequest(**(asked | more))  # type: ignore[arg-type]
 
 
-TENTHS = plan(*[pure("0.1")] * 30)
+TENTHS = plan(*[met("0.1")] * 30)
 
 
 def spent(made: Ledger) -> Cost:
     return made.spent("patient")
 
 
-TENTH = pure("0.1")
+TENTH = met("0.1")
 
 
-def asks(at: int, events: Events = TENTH, **more: object) -> object:
+def asks(at: int, events: Events = TENTH, **more: object) -> Request:
     return replace(ask(f"query {at}"), charges=(("patient", events),), **more)  # type: ignore[arg-type]
-
-
-def take(made: Ledger, request: object, prepaid: object, slot: int) -> Permit:
-    found = made.reserve(request, prepaid, slot)  # type: ignore[arg-type]
-    assert isinstance(found, Permit)
-    return found
 
 
 def test_a_plan_is_charged_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
@@ -67,22 +57,22 @@ def test_a_plan_is_charged_once_however_often_it_is_asked_for(tmp_path: Path) ->
     assert made.find_plan(TENTHS) is None and made.verify() == ()
 
 
-def test_a_place_is_taken_once_and_then_charged(tmp_path: Path) -> None:
+def test_a_slot_is_taken_once_and_then_charged(tmp_path: Path) -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([TENTHS])
     once = spent(made)
-    permit = take(made, asks(0), prepaid, 0)
+    first = permit(made, asks(0), prepaid, 0)
     assert spent(made) == once
-    assert take(made, asks(0), prepaid, 0).release_id == permit.release_id, "taken up again"
-    other = take(made, asks(1), prepaid, 0)
-    assert other.release_id != permit.release_id and spent(made).epsilon == once.epsilon + Fraction(1, 10)
+    assert permit(made, asks(0), prepaid, 0).release_id == first.release_id, "taken up again"
+    other = permit(made, asks(1), prepaid, 0)
+    assert other.release_id != first.release_id and spent(made).epsilon == once.epsilon + Fraction(1, 10)
     assert made.verify() == ()
 
 
-def test_planted_a_place_that_is_taken_twice_breaks_the_ledger_or_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_a_slot_that_is_taken_twice_breaks_the_ledger_or_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([TENTHS])
-    take(made, asks(0), prepaid, 0)
+    permit(made, asks(0), prepaid, 0)
     honest = room.slot_lines
 
     def again(db: object, plan: object, slot: int, *given: object) -> object:
@@ -96,61 +86,61 @@ def test_planted_a_place_that_is_taken_twice_breaks_the_ledger_or_is_found(monke
 @pytest.mark.parametrize(
     "events",
     [
-        pure("0.11"),
-        pure("0.05") * 3,
-        pure("0.09"),  # less, but of another law
+        met("0.11"),
+        met("0.05") * 3,
+        met("0.09"),  # less, but of another law
         (Event("ranged", Cost(Fraction("0.1"))),),
         (Event("keys", Cost(Fraction("0.1"), Fraction(1, 10**9))),),
     ],
     ids=str,
 )
-def test_a_place_takes_what_was_paid_for_and_nothing_else(events: Events) -> None:
+def test_a_slot_takes_what_was_paid_for_and_nothing_else(events: Events) -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([TENTHS])
     with pytest.raises(LedgerError, match="more than its plan"):
         made.reserve(asks(0, events), prepaid, 0)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("other", [("household", pure("0.2")), ("ward", TENTH)])
-def test_a_place_of_several_units_is_held_to_each(other: tuple[str, Events]) -> None:
+@pytest.mark.parametrize("other", [("household", met("0.2")), ("ward", TENTH)])
+def test_a_slot_of_several_units_is_held_to_each(other: tuple[str, Events]) -> None:
     made = ledger(SHARED, *(replace(SHARED, name=unit, unit=unit) for unit in ("household", "ward")))
     both = ("patient", TENTH), ("household", TENTH)
     (prepaid,) = made.prepay([plan(TENTH, TENTH, slots=(both, both))])
-    for met in ((both[0], other), (other, both[0])):
+    for charges in ((both[0], other), (other, both[0])):
         with pytest.raises(LedgerError, match="more than its plan"):
-            made.reserve(ask(0, charges=met), prepaid, 0)
-    take(made, ask(0, charges=both), prepaid, 0)
+            made.reserve(ask(0, charges=charges), prepaid, 0)
+    permit(made, ask(0, charges=both), prepaid, 0)
 
 
 def test_what_is_worth_no_more_in_every_sum_may_still_be_another_law() -> None:
-    """A place that compared sums would take these."""
-    paid, met = pure("0.5") + pure("0.5"), pure("0.5") + pure("0.25") + pure("0.25")
-    assert loss_of(met) <= loss_of(paid)
+    """A slot that compared sums would take these."""
+    paid, halved = met("0.5") + met("0.5"), met("0.5") + met("0.25") + met("0.25")
+    assert loss_of(halved) <= loss_of(paid)
     made = ledger(SHARED)
-    (prepaid,) = made.prepay([plan(paid, pure("0.1"))])
+    (prepaid,) = made.prepay([plan(paid, met("0.1"))])
     with pytest.raises(LedgerError, match="more than its plan"):
-        made.reserve(asks(0, met), prepaid, 0)  # type: ignore[arg-type]
-    take(made, asks(0, pure("0.5")), prepaid, 0)
+        made.reserve(asks(0, halved), prepaid, 0)  # type: ignore[arg-type]
+    permit(made, asks(0, met("0.5")), prepaid, 0)
 
 
-def test_other_peoples_places_and_places_that_are_not_there() -> None:
+def test_other_peoples_slots_and_slots_that_are_not_there() -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([TENTHS])
-    for request, place, slot in (
+    for request, paid, slot in (
         (asks(0, analyst="bob"), prepaid, 0),
         (asks(0), replace(prepaid, analyst="bob"), 30),
         (asks(0), replace(prepaid, plan=7), 0),
         (asks(0), prepaid, -1),
     ):
         with pytest.raises(LedgerError, match="no such"):
-            made.reserve(request, place, slot)  # type: ignore[arg-type]
+            made.reserve(request, paid, slot)  # type: ignore[arg-type]
 
 
-def test_what_was_answered_has_no_place() -> None:
+def test_what_was_answered_has_no_slot() -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([replace(TENTHS, answered=frozenset(range(25)))])
     assert spent(made) == Cost(Fraction(1, 2))
-    take(made, asks(3), prepaid, 3)
+    permit(made, asks(3), prepaid, 3)
     assert spent(made) == Cost(Fraction(6, 10)) and made.verify() == ()
     with pytest.raises(LedgerError, match="a slot for each"):
         made.prepay([replace(TENTHS, answered=frozenset(range(30)), texts=TENTHS.texts)])
@@ -159,9 +149,9 @@ def test_what_was_answered_has_no_place() -> None:
 def test_several_plans_are_charged_or_none() -> None:
     made = ledger(budget(1))
     with pytest.raises(OverBudget):
-        made.prepay([plan(pure("0.3"), pure("0.3")), plan(pure("0.3"), pure("0.2"), texts=("a", "b"))])
+        made.prepay([plan(met("0.3"), met("0.3")), plan(met("0.3"), met("0.2"), texts=("a", "b"))])
     assert spent(made) == Cost()
-    assert len(made.prepay([plan(pure("0.3"), pure("0.3")), plan(pure("0.3"), pure("0.1"), texts=("a", "b"))])) == 2
+    assert len(made.prepay([plan(met("0.3"), met("0.3")), plan(met("0.3"), met("0.1"), texts=("a", "b"))])) == 2
     assert spent(made) == Cost(Fraction(1)) and made.verify() == ()
 
 
@@ -187,15 +177,14 @@ def exhausted(made: Ledger, request: object) -> str:
 
 def test_who_had_a_charge_fail_again_and_again_waits_on_its_tables() -> None:
     made = ledger(SHARED)
-    answered = made.reserve(ask("answered"))
-    assert isinstance(answered, Permit)
+    answered = permit(made, ask("answered"))
     made.release(answered, b"42")
-    (prepaid,) = made.prepay([plan(pure("0.2"), pure("0.3"))])
+    (prepaid,) = made.prepay([plan(met("0.2"), met("0.3"))])
     release = exhausted(made, ask("stuck", tables=("patients", "visits")))
     before = spent(made)
     for asking in (
         lambda: made.reserve(ask("new")),
-        lambda: made.reserve(asks(0, pure("0.2")), prepaid, 0),  # type: ignore[arg-type]
+        lambda: made.reserve(asks(0, met("0.2")), prepaid, 0),  # type: ignore[arg-type]
         lambda: made.prepay([TENTHS]),
         lambda: made.reserve(ask("new", tables=("visits",))),
     ):

@@ -13,13 +13,7 @@ from typing import Any
 import pytest
 
 from privql.ledger import GrantRow, Ledger, LedgerError, Permit, Replay, Request, StalePolicy, TooManyResumes
-from tests.ledger.asking import ask, budget, ledger, met
-
-
-def permit(made: Ledger, request: Request) -> Permit:
-    granted = made.reserve(request)
-    assert isinstance(granted, Permit)
-    return granted
+from tests.ledger.asking import ask, budget, ledger, met, permit
 
 
 def answered(made: Ledger, request: Request, answer: bytes) -> str:

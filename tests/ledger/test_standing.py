@@ -29,11 +29,6 @@ DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
-
-
 def runs(count: int = 3, text: str = "daily", **more: Any) -> PlanRequest:
     return plan(*(text for _ in range(count)), delta=Fraction(0), **more)
 

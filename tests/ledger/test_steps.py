@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from privql.kernel.cost import Cost
 from privql.ledger import Ledger, LedgerError, Permit
-from tests.ledger.asking import ask, budget, ledger, met
+from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 HALF = {"patient": met("1/2", "1e-7")}
 
 
-def permit(made: Ledger, epsilon: object = 1) -> Permit:
-    granted = made.reserve(ask(f"a {epsilon}", charges=(("patient", HALF["patient"] * 2),)))
-    assert isinstance(granted, Permit)
-    return granted
+def two_steps(made: Ledger, query: str = "a") -> Permit:
+    return permit(made, ask(query, charges=(("patient", HALF["patient"] * 2),)))
 
 
 def test_a_step_is_kept_once() -> None:
     made = ledger(budget(1, delta="1e-6"))
-    granted = permit(made)
+    granted = two_steps(made)
     assert made.drawn(granted) == ()
     assert made.draw(granted, 0, HALF, b"first") == b"first"
     assert made.draw(granted, 0, HALF, b"another") == b"first"
@@ -33,7 +30,7 @@ def test_a_step_is_kept_once() -> None:
 def test_a_step_waits_for_those_before_it() -> None:
     made = ledger(budget(1, delta="1e-6"))
     with pytest.raises(LedgerError, match="those before it"):
-        made.draw(permit(made), 1, HALF, b"second")
+        made.draw(two_steps(made), 1, HALF, b"second")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +45,7 @@ def test_a_step_waits_for_those_before_it() -> None:
 )
 def test_the_steps_together_spend_no_more_than_was_charged(more: dict[str, Cost]) -> None:
     made = ledger(budget(1, delta="1e-6"))
-    granted = permit(made)
+    granted = two_steps(made)
     made.draw(granted, 0, HALF, b"first")
     with pytest.raises(LedgerError, match="more than was charged"):
         made.draw(granted, 1, more, b"second")
@@ -58,9 +55,9 @@ def test_the_steps_together_spend_no_more_than_was_charged(more: dict[str, Cost]
 def test_a_charge_that_is_resumed_finds_its_steps(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
     with ledger(budget(1, delta="1e-6"), path=path) as made:
-        made.draw(permit(made), 0, HALF, b"first")
+        made.draw(two_steps(made), 0, HALF, b"first")
     with Ledger.open(path) as made:
-        granted = permit(made)
+        granted = two_steps(made)
         assert granted.resumes == 1
         assert [one.noisy for one in made.drawn(granted)] == [b"first"]
         assert made.draw(granted, 1, HALF, b"second") == b"second"
@@ -68,20 +65,19 @@ def test_a_charge_that_is_resumed_finds_its_steps(tmp_path: Path) -> None:
 
 def test_another_charge_has_steps_of_its_own() -> None:
     made = ledger(budget(9, delta="1e-3"))
-    made.draw(permit(made), 0, HALF, b"first")
-    assert made.drawn(permit(made, 2)) == ()
+    made.draw(two_steps(made), 0, HALF, b"first")
+    assert made.drawn(two_steps(made, "b")) == ()
 
 
 def test_an_audit_adds_up_the_steps(tmp_path: Path) -> None:
     path = tmp_path / "l.db"
     with ledger(budget(1, delta="1e-6"), path=path) as made:
-        granted = permit(made)
+        granted = two_steps(made)
         made.draw(granted, 0, HALF, b"first")
         made.draw(granted, 1, HALF, b"second")
         assert made.verify() == ()
-    with sqlite3.connect(path) as db:
+    with behind(path) as db:
         db.execute("INSERT INTO draw SELECT charge, 2, spent, noisy FROM draw WHERE step = 0")
-    db.close()
     with Ledger.open(path) as made:
         assert made.verify() == (
             "step 2 of r1: the chain has no entry of it",

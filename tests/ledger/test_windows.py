@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -13,15 +12,10 @@ import pytest
 
 from privql.kernel.cost import Cost
 from privql.ledger import BudgetRow, GrantRow, Ledger, OverBudget, Permit
-from tests.ledger.asking import ask, budget, ledger, plan
+from tests.ledger.asking import ask, behind, budget, ledger, plan
 from tests.ledger.told_time import START, Clock
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
 
 
 def renewing(epsilon: object = 1, days: int = 30, **more: object) -> BudgetRow:
@@ -75,9 +69,8 @@ def test_a_clock_that_is_put_forward_opens_the_next_window_early_and_its_time_is
         clock.at = START + 60 * DAY
         assert spends(made, "d", 1)
         assert made.verify() == ()
-    with sqlite3.connect(tmp_path / "l") as db:
+    with behind(tmp_path / "l") as db:
         rows = db.execute("SELECT number, began, opened_at FROM budget_window ORDER BY number").fetchall()
-    db.close()
     told = [(number, began[:10], opened[:10]) for number, began, opened in rows]
     assert told == [
         (0, "2026-01-01", "2026-01-01"),
@@ -202,8 +195,7 @@ def test_windows_that_were_tampered_with_are_found(clock: Clock, tmp_path: Path,
         clock.at += 31 * DAY
         assert spends(made, "b", 1)
         assert made.verify() == ()
-    behind = sqlite3.connect(tmp_path / "l", isolation_level=None)
-    behind.execute(tamper)
-    behind.close()
+    with behind(tmp_path / "l") as db:
+        db.execute(tamper)
     with Ledger.open(tmp_path / "l") as made:
         assert any(said in line for line in made.verify())

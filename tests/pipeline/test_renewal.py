@@ -20,11 +20,6 @@ CREATE BUDGET research FOR UNIT patient EPSILON 3 EVERY 30 DAYS;
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
-
-
-@pytest.fixture
 def session(clock: Clock) -> privql.Session:
     rows: Any = pd.DataFrame({"patient_id": ["a", "b"], "age": [30, 40]})
     return privql.connect(policy=POLICY, analyst="alice", frames={"patients": rows})

@@ -40,11 +40,6 @@ def rows(count: int = 200) -> Any:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
-
-
-@pytest.fixture
 def session(clock: Clock) -> privql.Session:
     return privql.connect(policy=POLICY, analyst="alice", frames={"patients": rows()})
 
