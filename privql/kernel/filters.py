@@ -4,7 +4,7 @@ Its δ is shared out once. Found groups have a part that is borne in any case; b
 
     plain       Σε <= ε, and Σδ within the plain share
     Rényi       ΣR + ln(1/(α·δ'))/(α-1) + ln(1 - 1/α) <= ε, at one order α that was chosen beforehand, δ' its share
-    Gaussian    δ(ε, √Σμ²) and what has no μ within the Gaussian share, δ(ε, μ) as in `gaussian`
+    Gaussian    δ(ε, √Σμ²) within the Gaussian share, δ(ε, μ) as in `gaussian`; nothing that has no μ but for a δ
 
 Which of them it is may change with every charge, and mechanisms may be chosen by what came before: all that these
 sums can do is grow, and each of the ways is wrong with its own share of δ at most (docs/proofs/filters.md). Without any
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, assert_never
@@ -83,7 +84,7 @@ class Filter:
             case "renyi":
                 return self._renyi(self._divergence(loss))
             case "gaussian":
-                return self._gaussian(loss.gauss, loss.gauss_delta)
+                return self._gaussian(loss)
             case _:
                 assert_never(way)
 
@@ -99,7 +100,7 @@ class Filter:
             return self._renyi(renyi + renyi_of_pure(epsilon, order))
 
         def by_gauss(epsilon: Fraction) -> bool:
-            return self._gaussian(loss.gauss + mu_squared_of_pure(epsilon), loss.gauss_delta)
+            return self._gaussian(replace(loss, gauss=loss.gauss + mu_squared_of_pure(epsilon)))
 
         for admits, guess in ((by_renyi, self._renyi_guess(renyi)), (by_gauss, self._gaussian_guess(loss))):
             if guess > max(most, LEAST_EPSILON):
@@ -121,11 +122,12 @@ class Filter:
     def _most_divergence(self) -> int | None:
         return _most_divergence(self.epsilon, self.shares.renyi * self.delta, self.order)
 
-    def _gaussian(self, square: int, delta: Fraction) -> bool:
-        rest = self.shares.gauss * self.delta - delta
-        if not self.epsilon or rest < 0:
+    def _gaussian(self, loss: Loss) -> bool:
+        """A δ of events could be had in place of Gaussians, by whoever sees that she is losing: there is none."""
+        share = self.shares.gauss * self.delta
+        if not self.epsilon or loss.gauss_delta:
             return False
-        return not square or (rest > 0 and affordable(self.epsilon, root_above(Fraction(square, UNIT)), rest))
+        return not loss.gauss or (share > 0 and affordable(self.epsilon, root_above(Fraction(loss.gauss, UNIT)), share))
 
     def _renyi_guess(self, divergence: int) -> float:
         rest = ((self._most_divergence() or 0) - divergence) / UNIT
@@ -142,10 +144,10 @@ class Filter:
         return solved(enough, rest, rest + math.log(2) / (order - 1))
 
     def _gaussian_guess(self, loss: Loss) -> float:
-        delta = self.shares.gauss * self.delta - loss.gauss_delta
-        if not self.epsilon or delta <= 0:
+        share = self.shares.gauss * self.delta
+        if not self.epsilon or not share or loss.gauss_delta:
             return 0.0
-        rest = float(greatest_mu(self.epsilon, delta) ** 2 - Fraction(loss.gauss, UNIT))
+        rest = float(greatest_mu(self.epsilon, share) ** 2 - Fraction(loss.gauss, UNIT))
         if rest <= 0:
             return 0.0
         half = math.sqrt(rest / 8)

@@ -10,7 +10,7 @@ Of each event (`events`), with p = e^ε/(1+e^ε):
 | keys | ε, δ of everything | R(ε) | (2Φ⁻¹(p))² |
 | ranged | ε, 0 | the less of R(ε) and α·ε²/8 | (2Φ⁻¹(p))² |
 | gaussian | ε, δ | α·μ²/2 | μ² |
-| concentrated | ε, δ | α·ρ | (2Φ⁻¹(p))², and its δ |
+| concentrated | ε, δ | α·ρ | (2Φ⁻¹(p))², but for its δ |
 
 Randomised response with the odds e^ε is the most that a pure ε may lose, in each of them (docs/proofs/filters.md).
 Divergences and μ² are whole numbers of 1/`UNIT`, rounded up.
@@ -50,7 +50,7 @@ class Loss:
     delta: Fraction  # what plain addition bears beside ε
     keys: Fraction  # what every way of adding up bears
     gauss: int
-    gauss_delta: Fraction  # what Gaussian privacy bears beside μ²
+    gauss_delta: Fraction  # but for which μ² holds: of what has no μ otherwise
     order: Fraction | None = None
     renyi: int = 0  # the divergence of that order
 

@@ -80,10 +80,11 @@ def test_each_way_has_its_share_of_delta_and_no_more() -> None:
     for kind in ("gaussian", "concentrated"):
         assert plain.admits(plain.loss((event(kind, "1/100", "1/4000"),)))
         assert not plain.admits(plain.loss((event(kind, "1/100", "26/100000"),)))
-    # of what has no μ, the Gaussian way bears δ; of a Gaussian, none
-    chosen = event("concentrated", "1/100", "2/10000")
-    assert gauss.admits(gauss.loss((chosen,))) and not gauss.admits(gauss.loss((chosen,) * 2))
-    assert gauss.admits(gauss.loss((event("gaussian", "1/100", "2/10000"),) * 2))
+    # of a Gaussian, the Gaussian way bears no δ; what has no μ but for a δ is not for it, however small that is
+    gaussians = gauss.loss((event("gaussian", "1/100", "2/10000"),) * 2)
+    chosen = gauss.loss((event("concentrated", "1/100", "1e-100"),))
+    assert gauss.admits(gaussians) and not gauss.admits(chosen) and not gauss.admits(gaussians + chosen)
+    assert gauss.left(gaussians) and not gauss.left(chosen)
 
 
 def by_formula(one: Filter, loss: Loss) -> list[float]:
@@ -95,7 +96,8 @@ def by_formula(one: Filter, loss: Loss) -> list[float]:
     bound = divergence - math.log(order * float(one.shares.renyi) * delta) / (order - 1) + math.log(1 - 1 / order)
     m = math.sqrt(loss.gauss / UNIT)
     failing = norm.sf(epsilon / m - m / 2) - math.exp(epsilon) * norm.sf(epsilon / m + m / 2)
-    return [plain, epsilon - bound, 1 - (failing + float(loss.gauss_delta)) / float(one.shares.gauss * one.delta)]
+    gauss = -1 if loss.gauss_delta else 1 - failing / float(one.shares.gauss * one.delta)
+    return [plain, epsilon - bound, gauss]
 
 
 KINDS: Sequence[Callable[[random.Random, Fraction], Event]] = (
@@ -204,7 +206,15 @@ def both(*games: Game) -> Game:
     return tuple(e for events, _ in games for e in events), tuple(law for _, laws in games for law in laws)
 
 
+def choices(epsilon: str, delta: str) -> Game:
+    """Of concentrated mechanisms the Gaussian way knows no more than (ε, δ)."""
+    events, laws = responses(epsilon, leak=float(Fraction(delta)))
+    return tuple(event("concentrated", each.cost.epsilon, delta) for each in events), laws
+
+
 THIRDS = Shares(NONE, *[Fraction(1, 3)] * 3)
+GAUSSIAN = Shares(NONE, NONE, NONE, Fraction(1))
+HALVES = both(normal("429/500", "1/10000", [k / 25 - 0.5 for k in range(36)]), choices("1/1000", "9/10000"))
 GAMES: list[tuple[Game, str, str, Shares, int]] = [
     (responses("3/10"), "1", "1/10", DEFAULT, 40),
     (responses("3/10", "1/10"), "1", "1/10", DEFAULT, 14),
@@ -212,6 +222,7 @@ GAMES: list[tuple[Game, str, str, Shares, int]] = [
     (both(responses("3/10"), normal("1/2", "1/100", (-0.3, 0.3, 0.9))), "1", "1/10", DEFAULT, 8),
     (both(responses("2/10"), responses("3/10", leak=0.01)), "1", "1/10", DEFAULT, 8),
     (both(normal("1", "1/40", (1.0,)), responses("1/5"), responses("1/10", leak=0.02)), "1", "1/10", DEFAULT, 6),
+    (HALVES, "1", "1/1000", GAUSSIAN, 3),
 ]
 
 
@@ -221,6 +232,18 @@ def test_no_adversary_wins(at: int) -> None:
     filter = made(epsilon, delta, shares)
     assert won(game, filter, most) <= float(filter.delta)
     assert any(filter.admits(repeated(filter, e, 1)) for e in game[0])
+
+
+def test_planted_a_delta_that_may_be_had_in_place_of_gaussians(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sees after one Gaussian that she is losing takes the rest of δ outright; else she takes another Gaussian."""
+    one, true = made("1", "1/1000", GAUSSIAN), Filter._gaussian
+
+    def traded(self: Filter, loss: Loss) -> bool:
+        rest = replace(self, delta=max(self.delta - loss.gauss_delta, NONE))
+        return loss.gauss_delta <= self.delta and true(rest, replace(loss, gauss_delta=NONE))
+
+    monkeypatch.setattr(Filter, "_gaussian", traded)
+    assert won(HALVES, one, 3) > 1.5 * float(one.delta)
 
 
 def test_planted_all_of_delta_for_each() -> None:
