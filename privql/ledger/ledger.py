@@ -32,6 +32,7 @@ from privql.ledger import (
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Anchor, Link
 from privql.ledger.errors import LedgerError, StalePolicy
+from privql.ledger.files import FileStore
 from privql.ledger.policies import Policy
 from privql.ledger.records import (
     NO_NOTE,
@@ -396,4 +397,4 @@ def _store(path: str | os.PathLike[str], create: bool, patience: float) -> Store
         from privql.ledger.postgres import PostgresStore  # a file needs no server
 
         return PostgresStore(os.fspath(path), create=create, patience=patience)
-    return Store(path, create=create, patience=patience)
+    return FileStore(path, create=create, patience=patience)

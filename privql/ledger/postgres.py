@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from functools import lru_cache
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from privql.ledger.clock import now
@@ -43,77 +43,50 @@ _TYPES = {
     r"\) WITHOUT ROWID": ")",
 }
 
-_Found = TypeVar("_Found")
-
 
 class PostgresStore(Store):
     """Its path is the server's address without a password."""
-
-    troubles: tuple[type[Exception], ...]
 
     def __init__(self, address: str, *, create: bool, patience: float) -> None:
         try:
             import psycopg
         except ImportError:
             raise LedgerError("a ledger in PostgreSQL needs the package psycopg: install `privql[postgres]`") from None
-        self.troubles = (psycopg.Error,)
-        self._address = address
-        super().__init__(address, create=create, patience=patience)
-
-    def _placed(self, path: str) -> str:
-        parts = urlsplit(path)
+        parts = urlsplit(address)
         if parts.password is not None:
             raise LedgerError("a password in a ledger's address would be kept and shown: put it in ~/.pgpass")
-        return urlunsplit(parts)
+        self.troubles = (psycopg.Error,)
+        self._address = address
+        super().__init__(urlunsplit(parts), create=create, patience=patience)
 
-    def _sentence(self, problem: BaseException) -> str:
-        said = str(problem).strip().splitlines() or [type(problem).__name__]
-        return self._told(f"cannot do this ({said[0]})")
+    def _open(self, create: bool) -> Any:
+        return _Server(self._address, self._patience)
 
-    def _connect(self, create: bool) -> Any:
-        server = _Server(self._address, self._patience)
-        try:
-            server.execute("BEGIN DEFERRED")
-            found = self._recognise(server)
-            server.execute("COMMIT")
-            if not found and not create:
-                raise NoLedger(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
-            if found < VERSION:
-                self._lay_out(server)
-            self._is_the_same(server)
-        except BaseException:
-            server.close()
-            raise
-        self._connected(server)
-        return server
-
-    def _check_place(self) -> None:
-        """A server is where it is."""
+    def _nothing_there(self) -> LedgerError:
+        return NoLedger(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
 
     def _begin(self, connection: Any, kind: str) -> None:
         """Whoever waits is woken by the server, in turn."""
         connection.execute(f"BEGIN {kind}")
         self._still_up_to_date(connection)
 
-    def at_once(self, work: Callable[[Any], _Found]) -> _Found:
-        """A transaction that only looks cannot write here."""
-        with self.transaction() as db:
-            return work(db)
-
     def _clean(self, connection: Any) -> None:
         """What was erased leaves the tables; the log of the server and its backups are its owner's to see to."""
         for table in ("charge", "draw", "plan", "entry"):
             connection.execute(f"VACUUM FULL {table}")
-
-    def damage(self, db: Any) -> list[str]:
-        """PostgreSQL looks after its own pages."""
-        return []
 
     def _recognise(self, server: Any) -> int:
         query = "SELECT COUNT(*) FROM pg_tables WHERE schemaname = ? AND tablename = 'layout'"
         (there,) = server.execute(query, (SCHEMA,)).fetchone()
         (version,) = server.execute("SELECT version FROM layout").fetchone() if there else (0,)
         return self._known(int(version))
+
+    def _check_place(self) -> None:
+        """A server is where it is."""
+
+    def _prepare(self, server: Any, found: int) -> None:
+        if found < VERSION:
+            self._lay_out(server)
 
     def _lay_out(self, server: Any) -> None:
         """All tables at once, as the layouts leave them; a ledger that is there takes those that it has not had."""
