@@ -5,8 +5,8 @@ it. Both are single durable transactions; between them stands a `Permit`, the on
 """
 
 from privql.ledger.accounts import fullest_first
+from privql.ledger.anchors import Anchor, read_anchors
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
-from privql.ledger.chain import Anchor, read_anchors
 from privql.ledger.errors import (
     Forgotten,
     LedgerError,

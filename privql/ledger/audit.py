@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from privql.kernel import losses
 from privql.kernel.losses import NO_LOSS
 from privql.ledger import chain, notes, plans, standing, windows
+from privql.ledger.anchors import Anchor
 from privql.ledger.asked import identity
-from privql.ledger.chain import Anchor
 from privql.ledger.charges import drawn, overdrawn
 from privql.ledger.entries import charged
 from privql.ledger.naming import FREE, charge_number

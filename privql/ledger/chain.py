@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from hashlib import sha256
 from secrets import token_bytes
 from typing import Any
 
 from privql.frozen import frozen
+from privql.ledger.anchors import Anchor, lost
 from privql.ledger.clock import now
-from privql.ledger.errors import LedgerError
 
 Fields = dict[str, Any]
-_MARK = "privql-ledger"  # begins an anchor
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -213,38 +212,9 @@ def links(db: sqlite3.Connection) -> Iterator[Link]:
         yield Link(position, name, fields, head.hex(), kept)
 
 
-# ---------------------------------------------------------------- anchors
-
-
-@frozen
-class Anchor:
-    """Where the chain was, to be kept out of reach of whoever writes the ledger."""
-
-    ledger_id: str
-    position: int
-    head: str
-    at: str
-
-    def __str__(self) -> str:
-        return f"{_MARK} {self.ledger_id} {self.position} {self.head} {self.at}"
-
-
 def anchor(db: sqlite3.Connection, ledger_id: str) -> Anchor:
     position, head = _last(db)
     return Anchor(ledger_id, position, head.hex(), now())
-
-
-def read_anchors(text: str) -> tuple[Anchor, ...]:
-    """One a line; a LedgerError where a line is none, or there is no line."""
-    found = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        mark, *words = line.split()
-        if mark != _MARK or len(words) != 4 or not (words[1].isascii() and words[1].isdigit()):
-            raise LedgerError("this is no anchor of a ledger: `privql ledger anchor` writes one, a line each")
-        found.append(Anchor(words[0], int(words[1]), words[2], words[3]))
-    if not found:
-        raise LedgerError("there is no anchor here: `privql ledger anchor` writes one")
-    return tuple(found)
 
 
 # ---------------------------------------------------------------- the audit
@@ -270,7 +240,7 @@ def verify(db: sqlite3.Connection, ledger_id: str, anchors: tuple[Anchor, ...] =
         position, previous = found, head
         heads[position] = head
         yield from _keep(told, name, _Told(position, json.loads(text), salt))
-    yield from _anchored(anchors, ledger_id, position, heads)
+    yield from lost(anchors, ledger_id, position, heads)
     erased = {what for (what,) in db.execute("SELECT what FROM forgotten")}
     for name, kind in KINDS.items():
         for row in rows(db, name):
@@ -315,17 +285,3 @@ def _compared(label: str, kind: Kind, row: Row, entry: _Told, erased: set[str]) 
 
 def _untold(kind: Kind, row: Row) -> bool:
     return bool(kind.initial) and kind.initial.items() <= row.clear.items()
-
-
-def _anchored(anchors: tuple[Anchor, ...], ledger_id: str, last: int, heads: Mapping[int, bytes]) -> Iterator[str]:
-    for each in anchors:
-        when = f"the anchor of {each.at}"
-        if each.ledger_id != ledger_id:
-            yield f"{when} is of another ledger, {each.ledger_id}"
-        elif each.position > last:
-            yield (
-                f"{when} was taken after entry {each.position}, and the chain ends with entry {last}: "
-                "this is an older copy, or its last entries were deleted"
-            )
-        elif each.position not in heads or heads[each.position].hex() != each.head:
-            yield f"{when} knows another entry {each.position}: what the ledger held then was rewritten"

@@ -29,8 +29,9 @@ from privql.ledger import (
     spendings,
     standing,
 )
+from privql.ledger.anchors import Anchor
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
-from privql.ledger.chain import Anchor, Link
+from privql.ledger.chain import Link
 from privql.ledger.errors import LedgerError, StalePolicy
 from privql.ledger.files import FileStore
 from privql.ledger.policies import Policy

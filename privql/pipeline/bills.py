@@ -32,7 +32,7 @@ def priced(
     costs: dict[tuple[str, str | None], BudgetCost] = {}
     held: dict[str, list[BudgetState]] = {}  # as each plan leaves them
     for plan in plans:
-        asking = [_Asking(check, check.by_unit, check.delta_by_unit) for check in plan.paying]
+        asking = [_Priced(check, check.by_unit, check.delta_by_unit) for check in plan.paying]
         for unit in dict.fromkeys(unit for one in asking for unit in one.epsilons):
             if unit not in held:
                 held[unit] = ledger.budgets_for(analyst, unit)
@@ -54,7 +54,7 @@ def chosen(states: list[BudgetState], name: str | None) -> list[BudgetState]:
 
 
 @frozen
-class _Asking:
+class _Priced:
     """A statement and what it spends, of each unit."""
 
     check: StatementCheck
@@ -76,7 +76,7 @@ class _Bill:
         cls,
         unit: str,
         states: Sequence[BudgetState],
-        asking: Sequence[_Asking],
+        asking: Sequence[_Priced],
         delta: Fraction | None,
         ledger: Ledger,
         analyst: str,

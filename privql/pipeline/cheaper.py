@@ -15,7 +15,7 @@ from typing import Any
 from privql.frozen import frozen, rebuilt
 from privql.kernel.scalars import ValueType
 from privql.pipeline.check import check_statement
-from privql.pipeline.gains import gained, price
+from privql.pipeline.gains import difference, gained
 from privql.pipeline.narrower import narrower
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.whether import only_whether
@@ -52,7 +52,7 @@ def cheaper(check: StatementCheck) -> list[Hint]:
             if again.plan is None or _names(again) != _names(check):
                 continue
             gain = gained(check.plan, again.plan)
-            if gain is not None and (said := price(check.plan, again.plan)):
+            if gain is not None and (said := difference(check.plan, again.plan)):
                 found.append(Hint(what, rewritten, said, gain))
     return sorted(found, key=lambda hint: -hint.gain)[:_SHOWN]
 

@@ -77,7 +77,7 @@ def _noise(one: Measurement) -> Fraction:
     return one.scale * one.grid * deviations
 
 
-def price(before: Plan, after: Plan) -> str:
+def difference(before: Plan, after: Plan) -> str:
     """What is spent, where that is less, and the error that shrinks most; "" where nobody would see a difference."""
     said = []
     if after.epsilon.constant < before.epsilon.constant:

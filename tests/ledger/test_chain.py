@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from privql.ledger import GrantRow, Ledger, LedgerError, Note, PlanRequest, chain
-from privql.ledger.chain import KINDS, read_anchors
+from privql.ledger.anchors import read_anchors
+from privql.ledger.chain import KINDS
 from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from privql.ledger import Ledger, LedgerError, Permit, places
-from privql.ledger.chain import Anchor, read_anchors
+from privql.ledger.anchors import Anchor, read_anchors
 from privql.ledger.schema import VERSION
 from tests.ledger.asking import TENTH, ask, budget, ledger, met
 from tests.ledger.test_layouts import older
