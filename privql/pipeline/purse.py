@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
+from privql.check.env import Defaults
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.kernel.events import Events
@@ -29,17 +30,18 @@ class Purse:
             self.found[unit] = chosen(self.ledger.budgets_for(self.analyst, unit), self.chosen)
         return self.found[unit]
 
-    def default_epsilon(self, unit: str) -> Fraction | None:
-        states = self.usable(unit)
-        return states[0].budget.default_epsilon if states else None
-
-    def default_delta(self, unit: str) -> Fraction:
-        """For the groups that a query has to look for: as declared, or a hundredth of what there is."""
-        states = self.usable(unit)
-        if not states:
-            return Fraction(0)
-        declared = states[0].budget.default_delta
-        return declared if declared is not None else states[0].limit.delta / 100
+    def defaults(self, units: Sequence[str]) -> Defaults:
+        """What a query spends that does not say it, by unit; of δ, for the groups that it has to look for, as declared
+        or a hundredth of what there is."""
+        epsilons: dict[str, Fraction] = {}
+        deltas = dict.fromkeys(units, Fraction(0))
+        for unit in units:
+            if states := self.usable(unit):
+                epsilon, delta = states[0].budget.default_epsilon, states[0].budget.default_delta
+                if epsilon is not None:
+                    epsilons[unit] = epsilon
+                deltas[unit] = states[0].limit.delta / 100 if delta is None else delta
+        return Defaults(epsilons, deltas)
 
 
 @frozen
@@ -122,13 +124,13 @@ def _told(one: BudgetState, like_it: str) -> str:
     mine = "" if own else f", {left_text(one.own.epsilon)} by you"
     return (
         f"{one.budget.name} ({one.budget.unit}): ε = {left_text(one.left.epsilon)} left to you{like_it}{limit}; "
-        f"of {amount_text(one.budget.epsilon)} {until(one) or 'in all'}, {left_text(one.spent.epsilon)} spent{mine}"
+        f"of {amount_text(one.budget.epsilon)} {_until(one) or 'in all'}, {left_text(one.spent.epsilon)} spent{mine}"
         + (_delta_told(one) if one.budget.delta else "")
         + (f"; in all {all_windows(one)}" if one.in_all is not None else "")
     )
 
 
-def until(one: BudgetState) -> str:
+def _until(one: BudgetState) -> str:
     """Which window its amounts are of; nothing if it has but one."""
     if one.in_all is None:
         return ""

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from privql.check.env import Env
-from privql.check.relations import Attribute, CheckedQuery, Label
+from privql.check.relations import Attribute, CheckedQuery
 from privql.diagnostics import Diagnostic, Source, Span, span_json
-from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.kernel.events import Events
 from privql.names import fold
 from privql.pipeline.certificate import measurements_json
+from privql.pipeline.columns import OutputColumn, columns_of
 from privql.pipeline.figures import rough
 from privql.pipeline.price import BudgetCost, Price, price
 from privql.plan.amounts import ZERO, Amount
@@ -27,44 +27,7 @@ if TYPE_CHECKING:
     from privql.ledger import Prepaid, Request
     from privql.pipeline.runs import Runs
 
-_SURE = Fraction(95, 100)
 Spared = Literal["replay", "same as before", "paid for", "rolled back"]  # answered, asked above, by a plan, or not run
-
-
-@frozen
-class OutputColumn:
-    attribute: Attribute
-    halfwidth95: Fraction | None
-
-    @property
-    def name(self) -> str:
-        return self.attribute.name
-
-    @property
-    def type(self) -> str:
-        return str(self.attribute.type)
-
-    @property
-    def label(self) -> str:
-        return {Label.PUBLIC: "Public", Label.RELEASED: "Released"}.get(self.attribute.label, "Private")
-
-    @property
-    def nullable(self) -> bool:
-        return self.attribute.domain.nullable
-
-    @property
-    def domain(self) -> str:
-        return self.attribute.domain.describe(self.attribute.type)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "type": self.type,
-            "label": self.label,
-            "nullable": self.nullable,
-            "domain": self.domain,
-            "halfwidth95": str(self.halfwidth95) if self.halfwidth95 is not None else None,
-        }
 
 
 @frozen
@@ -177,15 +140,7 @@ class StatementCheck:
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
-        if self.query is None:
-            return ()
-        out, blocks = [], self.plan.blocks if self.plan is not None else ()
-        for attribute, origin in zip(self.query.columns, trace(self.query), strict=True):
-            width = None
-            if origin is not None and blocks:
-                width = blocks[origin.block].halfwidth(origin.aggregate, _SURE)
-            out.append(OutputColumn(attribute, width))
-        return tuple(out)
+        return () if self.query is None else columns_of(self.query, self.plan)
 
     @property
     def line(self) -> int:

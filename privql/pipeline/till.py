@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privql.check.env import Defaults, Env, Settings
+from privql.check.env import Env, Settings
 from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError, PlanRequest, StoredRelease, run_name
 from privql.names import fold
@@ -170,8 +170,8 @@ class Till:
     def _env(self, params: Params) -> Env:
         if self._within is not None:
             return replace(self._within, params=dict(params))
-        purse = self._purse(self._settings.budget)
-        given, named = self._defaults(purse), self.named()
+        purse, units = self._purse(self._settings.budget), [unit.name for unit in self._catalog.units]
+        given, named = purse.defaults(units), self.named()
         return Env(
             self._catalog,
             dict(params),
@@ -180,18 +180,13 @@ class Till:
             self._places,
             given.epsilon,
             given.delta,
-            {unit.name: self._analyst for unit in self._catalog.units if not purse.usable(unit.name)},
+            {unit: self._analyst for unit in units if not purse.usable(unit)},
             standing={fold(one.name): one.epsilon for one in named.standing},
-            defaults=lambda budget: self._defaults(self._purse(budget)),
+            defaults=lambda budget: self._purse(budget).defaults(units),
         )
 
     def _purse(self, chosen: str | None) -> Purse:
         return Purse(self._ledger, self._analyst, chosen)
-
-    def _defaults(self, purse: Purse) -> Defaults:
-        names = [unit.name for unit in self._catalog.units]
-        epsilons = {name: epsilon for name in names if (epsilon := purse.default_epsilon(name)) is not None}
-        return Defaults(epsilons, {name: purse.default_delta(name) for name in names})
 
     def _priced(self, statements: Sequence[StatementCheck]) -> Priced:
         return priced(self._ledger, self._analyst, together(statements))
