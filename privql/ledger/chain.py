@@ -134,6 +134,16 @@ def rows(db: sqlite3.Connection, name: str, key: tuple[Any, ...] = ()) -> Iterat
         yield Row(found[: len(kind.key)], clear, {column: named[column] for column in kind.hidden})
 
 
+def strays(db: sqlite3.Connection, name: str) -> Iterator[str]:
+    """Rows that would belong to one that is not there, and to the next that takes its key, a sentence each."""
+    kind = KINDS[name]
+    for table, refers, _ in kind.parts:
+        there = f"SELECT {kind.key[0]} FROM {kind.table}"
+        query = f"SELECT DISTINCT {refers} FROM {table} WHERE {refers} NOT IN ({there}) ORDER BY {refers}"
+        for (key,) in db.execute(query).fetchall():
+            yield f"a row of `{table}` is of {kind.label.format_map({kind.key[0]: key})}, which is not there"
+
+
 def append(db: sqlite3.Connection, name: str, *key: object) -> None:
     """An entry of the row that this transaction has written."""
     (row,) = rows(db, name, key)
@@ -242,7 +252,10 @@ def verify(db: sqlite3.Connection, ledger_id: str, anchors: tuple[Anchor, ...] =
         yield from _keep(told, name, _Told(position, json.loads(text), salt))
     yield from lost(anchors, ledger_id, position, heads)
     erased = {what for (what,) in db.execute("SELECT what FROM forgotten")}
+    if len(db.execute("SELECT id FROM ledger").fetchall()) > 1:
+        yield "the ledger has two names"
     for name, kind in KINDS.items():
+        yield from strays(db, name)
         for row in rows(db, name):
             label = kind.label.format_map(row.clear)
             entry = told.pop((name, row.key), None)

@@ -96,6 +96,8 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
         if unchanged and old.record.text == new.record.text:
             return current
     version = current + 1
+    for stray in chain.strays(db, "policy"):  # it would be declared by nobody, and be in force
+        raise LedgerError(f"the ledger was tampered with: {stray}")
     db.execute("INSERT INTO policy VALUES (?, ?, ?)", (version, new.record.text, now()))
     db.executemany("INSERT INTO policy_table VALUES (?, ?)", [(version, name) for name in new.tables])
     for row in new.budgets.values():

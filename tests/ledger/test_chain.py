@@ -147,6 +147,37 @@ def test_every_row_is_held(original: Path, tmp_path: Path) -> None:
             assert wrong(tmp_path / "l"), f"{key} of {table} was dropped, and nobody saw"
 
 
+def test_every_row_that_is_added_is_seen(original: Path, tmp_path: Path) -> None:
+    """A copy of any row under another key: of something that is there, or that will be there one day."""
+    for table in sorted({table for table, _ in columns(original)} - {"verified", "entry"}):
+        with behind(original) as db:
+            names = [(row[1], row[5]) for row in db.execute(f"PRAGMA table_info({table})")]
+            first = next((name for name, keyed in names if keyed), names[0][0])
+            found = db.execute(f"SELECT {', '.join(name for name, _ in names)} FROM {table}").fetchall()
+        at = [name for name, _ in names].index(first)
+        for row in found:
+            shutil.copy(original, tmp_path / "l")
+            added = [
+                value if i != at else value + 90 if isinstance(value, int) else f"{value}!"
+                for i, value in enumerate(row)
+            ]
+            with behind(tmp_path / "l") as db:
+                if table == "charge":  # a place in a plan is taken once
+                    added[-1] = None
+                db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", added)
+            assert wrong(tmp_path / "l"), f"{added} of {table} was added, and nobody saw"
+
+
+def test_a_grant_that_was_written_before_its_version_is_never_in_force(copy: Path) -> None:
+    with behind(copy) as db:
+        db.execute("INSERT INTO budget_grant VALUES (3, 'research', 'mallory', NULL, NULL)")
+    assert wrong(copy) == ("a row of `budget_grant` is of version 3 of the policy, which is not there",)
+    with Ledger.open(copy) as made:
+        with pytest.raises(LedgerError, match="version 3 of the policy, which is not there"):
+            made.apply_policy("third", (budget(2), budget(2, "second")), (), ["patients"])
+        assert made.policy().version == 2
+
+
 def test_entries_that_changed_places_are_found(original: Path, tmp_path: Path) -> None:
     pick = random.Random(5)
     with behind(original) as db:
