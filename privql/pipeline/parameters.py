@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from privql.diagnostics import NOWHERE, Diagnostic, refuse
 from privql.frozen import inside
 from privql.pipeline.report import StatementCheck
 from privql.policy.findings import nearest
 from privql.syntax import ast
+
+
+def plain(value: object) -> object:
+    """What a number or a text is, of whatever class: members of enumerations that are called alike may differ, and by
+    what it says of itself a question is known again."""
+    match value:
+        case bool():
+            return value
+        case int():
+            return int.__int__(value)
+        case float():
+            return float.__float__(value)
+        case str():
+            return str.__str__(value)
+        case Decimal():
+            return Decimal(value)
+        case _:
+            return value
 
 
 def named_in(statement: ast.Statement, amounts: bool = True) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from privql.pipeline.carts import committed, ended, requested, together, unended
 from privql.pipeline.check import check_text
 from privql.pipeline.lookup import Lookup
 from privql.pipeline.named import NamedReleases
-from privql.pipeline.parameters import unused
+from privql.pipeline.parameters import plain, unused
 from privql.pipeline.places import Places
 from privql.pipeline.price import BudgetCost
 from privql.pipeline.purse import BudgetReport, Purse
@@ -168,13 +168,14 @@ class Till:
     # ---- inside
 
     def _env(self, params: Params) -> Env:
+        bound = {name: plain(value) for name, value in params.items()}
         if self._within is not None:
-            return replace(self._within, params=dict(params))
+            return replace(self._within, params=bound)
         purse, units = self._purse(self._settings.budget), [unit.name for unit in self._catalog.units]
         given, named = purse.defaults(units), self.named()
         return Env(
             self._catalog,
-            dict(params),
+            bound,
             named,
             self._settings,
             self._places,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import math
 import os
 from collections.abc import Iterator
@@ -122,6 +123,32 @@ def test_values_that_look_alike_are_not_the_same_question(mallory: Session) -> N
     assert len(seen) == len(values)
     again = mallory.run("SELECT COUNT(*) FROM p WHERE CAST($v AS TEXT) = t SPEND EPSILON 1", v=1)
     assert again.release_id in seen and not again.cost
+
+
+def named(name: str, value: str | int) -> enum.Enum:
+    """Of an enumeration whose only member, whatever its value, is called A."""
+    return enum.Enum(name, {"A": value}, type=type(value)).A  # type: ignore[attr-defined,no-any-return]
+
+
+class Boasting(str):
+    def __str__(self) -> str:
+        return "a"
+
+    def __format__(self, spec: str) -> str:
+        return "a"
+
+
+def test_a_value_is_what_it_is_and_not_what_it_calls_itself(mallory: Session) -> None:
+    query = "SELECT COUNT(*) FROM p WHERE CAST($v AS TEXT) = t SPEND EPSILON 1"
+    alike: list[list[object]] = [[named("E", "x"), "x"], [named("E", "y"), Boasting("y")], [Boasting("z"), "z"]]
+    alike += [[named("E", 1), 1], [named("E", 2), 2], [Boasting("w")]]
+    for at, values in enumerate(alike, 1):
+        assert len({mallory.run(query, v=value).release_id for value in values}) == 1
+        assert spent(mallory) == at, values
+    halves = [
+        mallory.run(f"{COUNT} WHERE x < $v SPEND EPSILON 1", v=value).release_id for value in (np.float64(0.5), 0.5)
+    ]
+    assert halves[0] == halves[1]
 
 
 HOSTILE = [
