@@ -154,12 +154,7 @@ def render(diagnostic: Diagnostic) -> str:
         out.append(f"{margin} = why: {diagnostic.why}")
     if diagnostic.help:
         out.append(f"{margin} = help: {diagnostic.help}")
-    return harmless("\n".join(out))
-
-
-def harmless(text: str) -> str:
-    """The text, its line breaks and tabs aside without what a terminal would obey."""
-    return _UNPRINTABLE.sub("\ufffd", text)
+    return _UNPRINTABLE.sub("\ufffd", "\n".join(out))
 
 
 def _excerpt(text: str, column: int) -> tuple[str, int]:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -41,8 +40,6 @@ UNIT = 2**64
 _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
 _BITS = 112
 
-_json = json.JSONEncoder(separators=(",", ":")).encode
-
 
 @frozen
 class Loss:
@@ -55,11 +52,12 @@ class Loss:
     renyi: int = 0  # the divergence of that order
 
     def __post_init__(self) -> None:
-        amounts = (self.epsilon, self.delta, self.keys, self.gauss_delta)
-        wholes = (self.renyi, self.gauss)
-        exact = {*map(type, amounts)} == {Fraction} and {*map(type, wholes)} == {int}
-        if not exact or min(wholes) < 0 or min([amount.numerator for amount in amounts]) < 0:
-            raise ValueError("a loss is made of exact numbers that are not negative")
+        for part in (self.epsilon, self.delta, self.keys, self.gauss_delta):
+            if type(part) is not Fraction or part.numerator < 0:
+                raise ValueError("a loss is made of exact fractions that are not negative")
+        for whole in (self.gauss, self.renyi):
+            if type(whole) is not int or whole < 0:
+                raise ValueError("a loss is made of whole numbers that are not negative")
         if self.order is None and self.renyi:
             raise ValueError("a divergence has an order")
 
@@ -81,7 +79,7 @@ class Loss:
     @property
     def unordered(self) -> Loss:
         """Without its divergence: what is added up of budgets that chose different orders."""
-        return replace(self, order=None, renyi=0)
+        return Loss(self.epsilon, self.delta, self.keys, self.gauss, self.gauss_delta)
 
     def times(self, number: int) -> Loss:
         """What so many of it come to."""
@@ -224,9 +222,8 @@ def solved(enough: Callable[[float], bool], low: float, high: float) -> float:
 
 def written(loss: Loss) -> str:
     """The one text of it, exact."""
-    amounts = map(str, (loss.epsilon, loss.delta, loss.keys, loss.gauss_delta))
-    order = None if loss.order is None else str(loss.order)
-    return _json([*amounts, loss.gauss, order, loss.renyi])
+    order = "null" if loss.order is None else f'"{loss.order}"'
+    return f'["{loss.epsilon}","{loss.delta}","{loss.keys}","{loss.gauss_delta}",{loss.gauss},{order},{loss.renyi}]'
 
 
 def read(text: str) -> Loss:

@@ -128,5 +128,4 @@ def most_frequent(
         raise Unproved("Gumbel noise needs a δ below 1, and nothing else takes any")
     term = Sums(input.term, (*keys, candidates), (Tally(where),))
     far = moved(input, keys, candidates, way)
-    why = "most_frequent", (input,)
-    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon, delta), why=why, by=RULE)
+    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon, delta), by=RULE)

@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 from privql.frozen import frozen
 from privql.kernel import events as mechanisms
@@ -24,7 +23,12 @@ from privql.names import fold
 Scope = tuple[str, str]  # budget and analyst, '' for all of them; a budget's is of one window
 Totals = dict[Scope, Loss]
 
-_loss = lru_cache(maxsize=64)(losses.read)  # admission and payment read the same totals, one after the other
+_TOTALS = (
+    "SELECT budget, analyst, loss FROM total WHERE unit = ? AND budget = '' AND analyst = '' AND window_number = 0"
+    " UNION ALL SELECT budget, analyst, loss FROM total"
+    " WHERE unit = ? AND budget = ? AND analyst IN ('', ?) AND window_number = ?"
+)
+_known: dict[str, Loss] = {}  # by their texts: what one charge has written, the next one reads
 
 
 @frozen
@@ -43,12 +47,26 @@ class Asking:
 
 def totals(db: sqlite3.Connection, unit: str, budget: str, window: int, analyst: str = "") -> Totals:
     """What the unit lost in all, and what everyone and this analyst spent of a budget in one of its windows."""
-    query = "SELECT budget, analyst, loss FROM total WHERE unit = ? AND budget = ? AND analyst IN ('', ?)"
-    found = {}
-    for name, at in (("", 0), (fold(budget), window)):
-        rows = db.execute(f"{query} AND window_number = ?", (fold(unit), name, fold(analyst), at))
-        found.update({(of, by): _loss(loss) for of, by, loss in rows})
-    return found
+    whose = fold(unit), fold(unit), fold(budget), fold(analyst), window
+    return {(of, by): _loss(loss) for of, by, loss in db.execute(_TOTALS, whose)}
+
+
+def _loss(text: str) -> Loss:
+    found = _known.get(text)
+    return _kept(text, losses.read(text)) if found is None else found
+
+
+def _written(loss: Loss) -> str:
+    text = losses.written(loss)
+    _kept(text, loss)
+    return text
+
+
+def _kept(text: str, loss: Loss) -> Loss:
+    if len(_known) >= 256:
+        _known.clear()
+    _known[text] = loss
+    return loss
 
 
 def stands(db: sqlite3.Connection, policy: Policy, budget: BudgetRow, analyst: str | None) -> BudgetState:
@@ -140,13 +158,16 @@ def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetStat
     unit, window = fold(paying.budget.unit), paying.window.number
     windows.opened(db, paying, policy.record.version)
     after = paying.after(loss)
-    for budget, by in scopes(paying.budget.name, analyst):
+
+    def row(budget: str, by: str) -> tuple[str | int, ...]:
         total = after.own_lost if by else after.lost if budget else after.unit_lost
-        db.execute(
-            "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
-            (unit, budget, by, window if budget else 0, losses.written(total)),
-        )
+        return unit, budget, by, window if budget else 0, _written(total)
+
+    db.executemany(
+        "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
+        [row(*scope) for scope in scopes(paying.budget.name, analyst)],
+    )
 
 
 def scopes(budget: str, analyst: str) -> Iterator[Scope]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable
 from privql.kernel.events import Events, cost_of, written
-from privql.ledger import notes
 from privql.ledger.errors import LedgerError
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import Request
@@ -33,8 +32,7 @@ def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
     if not request.analyst:
         raise LedgerError("a charge needs an analyst's name")
     version = data_version(db, policy, request.tables)
-    meant = notes.origin(db, request.policy_version)
-    query = request.query, request.parameters, meant, version, request.measurements
+    query = request.query, request.parameters, policy.origin, version, request.measurements
     return Asked(request, fold(request.analyst), events, version, identity(*query, events))
 
 

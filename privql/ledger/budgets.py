@@ -7,7 +7,6 @@ everybody spent of it; an analyst's limit is another on top, over her own charge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
@@ -62,6 +61,7 @@ class Window:
     number: int = 0
     began: datetime | None = None
     until: datetime | None = None
+    written: bool = True  # whether the ledger holds it already: the first charge that it pays for writes it
 
 
 WHOLE = Window()
@@ -175,8 +175,8 @@ class BudgetState:
 
     def after(self, more: Loss) -> BudgetState:
         """As it is when this was charged."""
-        lost, own = self.lost + more, self.own_lost + more
-        return replace(self, lost=lost, own_lost=own, unit_lost=self.unit_lost + more.unordered)
+        lost = self.lost + more, self.own_lost + more, self.unit_lost + more.unordered
+        return BudgetState(self.budget, self.analyst, self.grant, self.order, *lost, self.window, self.in_all)
 
 
 def _bears(promise: Filter, loss: Loss, way: Way | None) -> bool:

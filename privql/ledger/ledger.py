@@ -377,7 +377,7 @@ class Ledger:
         was, version = request.policy_version, policy.record.version
         if was == version:
             return request
-        if notes.origin(db, was) != notes.origin(db, version):
+        if notes.origin(db, was) != policy.origin:
             raise StalePolicy(
                 f"the query was checked against version {was} of the policy, and version {version} is in force, "
                 "which changes more than budgets and grants: connect again and check it anew; nothing was charged"

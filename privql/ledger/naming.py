@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from privql.ledger import chain, notes, standing
+from privql.ledger import chain, standing
 from privql.ledger.asked import identity
 from privql.ledger.clock import now
 from privql.ledger.errors import NameTaken
@@ -27,7 +27,7 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
     if found is not None:
         return found
     version = policy.record.version
-    same = identity(query, "", notes.origin(db, version), "", FREE, {})
+    same = identity(query, "", policy.origin, "", FREE, {})
     (number,) = db.execute(
         "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
         " resumes, reserved_at, released_at, answer)"

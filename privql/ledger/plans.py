@@ -20,7 +20,7 @@ from privql.kernel.events import Events, among, cost_of, written
 from privql.kernel.losses import Loss, loss_of
 from privql.kernel.losses import written as loss_written
 from privql.kernel.plans import planned
-from privql.ledger import chain, notes
+from privql.ledger import chain
 from privql.ledger.accounts import Asking, first_able, lines, pay, payers
 from privql.ledger.amounts import met_read, met_written
 from privql.ledger.budgets import BudgetState
@@ -75,8 +75,7 @@ def paid_slots(request: PlanRequest) -> list[tuple[tuple[str, Events], ...]]:
 def identity(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> bytes:
     """Which queries, at which prices. What was answered when it was charged is no part of it: that grows."""
     slots = [sorted((fold(unit), written(events)) for unit, events in slot) for slot in request.slots]
-    meant = notes.origin(db, request.policy_version)
-    parts = request.texts, meant, data_version(db, policy, request.tables), slots
+    parts = request.texts, policy.origin, data_version(db, policy, request.tables), slots
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable, check_delta
 from privql.kernel.filters import DEFAULT
-from privql.ledger import chain, windows
+from privql.ledger import chain, notes, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.budgets import BudgetRow, GrantRow
 from privql.ledger.clock import now
@@ -35,6 +35,7 @@ class Policy:
     grants: dict[tuple[str, str], GrantRow]  # by folded budget and analyst
     tables: frozenset[str]  # folded names
     orders: dict[str, Fraction]  # of the Rényi filter, by folded budget, once applied
+    origin: int = 0  # the first version that differs from it in budgets and grants at most, once applied
 
     def of_unit(self, unit: str) -> list[BudgetRow]:
         return [budget for budget in self.budgets.values() if fold(budget.unit) == fold(unit)]
@@ -159,7 +160,8 @@ def load(db: sqlite3.Connection, version: int) -> Policy:
         grants[fold(budget), fold(analyst)] = GrantRow(budget, analyst, *map(read_if, limits))
     tables = db.execute("SELECT name FROM policy_table WHERE version = ?", (version,))
     orders = {name: filters[name][1] for name in budgets}
-    return Policy(record, budgets, grants, frozenset(name for (name,) in tables), orders)
+    known = frozenset(name for (name,) in tables)
+    return Policy(record, budgets, grants, known, orders, notes.origin(db, version))
 
 
 def history(db: sqlite3.Connection) -> tuple[PolicyRecord, ...]:

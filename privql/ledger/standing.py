@@ -60,7 +60,7 @@ def turn(db: sqlite3.Connection, policy: Policy, name: str, request: PlanRequest
     left = f"of its {found.runs} runs {found.taken} were taken; what was paid stays so"
     if not identity:
         raise NoMoreRuns(f"the query of {told} was forgotten: {left}")
-    if notes.origin(db, version) != notes.origin(db, policy.record.version):
+    if notes.origin(db, version) != policy.origin:
         raise NoMoreRuns(
             f"{told} has ended, because the policy in force says more anew than budgets and grants: {left}"
         )

@@ -36,17 +36,19 @@ def current(db: sqlite3.Connection, budget: BudgetRow) -> Window:
     length = timedelta(hours=budget.every)
     gone = max((clock.tells() - start) // length, 0)
     start += gone * length
-    return Window(number + gone, start, start + length)
+    return Window(number + gone, start, start + length, not gone)
 
 
 def opened(db: sqlite3.Connection, state: BudgetState, version: int) -> None:
     """The window in which a budget pays, written down before anything is charged to it."""
     window, name = state.window, fold(state.budget.name)
+    if window.written:
+        return
     assert window.began is not None
     at = max(clock.tells(), window.began)  # a clock may be put back at any moment
     row = name, window.number, written(window.began), written(at), version
-    if db.execute("INSERT OR IGNORE INTO budget_window VALUES (?, ?, ?, ?, ?)", row).rowcount:
-        chain.append(db, "window", name, window.number)
+    db.execute("INSERT INTO budget_window VALUES (?, ?, ?, ?, ?)", row)
+    chain.append(db, "window", name, window.number)
 
 
 def in_all(db: sqlite3.Connection, budget: BudgetRow) -> InAll:

@@ -15,8 +15,6 @@ from privql.policy.shares import read_shares
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
 
-_NO_DELTA = "leave it out, or give the budget a δ: `DELTA 1e-6` after its EPSILON"
-
 
 def read_budget(
     create: ast.CreateBudget, altered: Sequence[ast.AlterBudget], units: Mapping[str, Unit], found: Findings
@@ -60,7 +58,7 @@ def read_budget(
                 f"in `{create.name}`, {what} exceeds {limit_name}",
                 written.span,
                 why=f"{amount_text(amount)} > {amount_text(limit)}",
-                help=f"write {amount_text(limit)} or less" if limit else _NO_DELTA,
+                help=f"write {amount_text(limit)} or less",
             )
             break
     return Budget(
@@ -121,7 +119,7 @@ def read_grants(
                     found.last_name(statement.span, analyst),
                     help="keep the grant that is meant",
                 )
-            grants.setdefault(pair, Grant(spelled, analyst, epsilon, delta, statement.span))
+            grants.setdefault(pair, Grant(spelled, analyst, epsilon, delta))
     return tuple(grants.values())
 
 
@@ -138,7 +136,7 @@ def _exceeds(
                 f"the limit exceeds the {name} of `{budget.name}`",
                 written.span,
                 why=f"{amount_text(limit)} > {amount_text(whole)}: the budget ends first",
-                help=f"write {amount_text(whole)} or less, or leave the limit out" if whole else _NO_DELTA,
+                help=f"write {amount_text(whole)} or less, or leave the limit out",
             )
 
 

@@ -114,7 +114,6 @@ class Grant:
     analyst: str
     epsilon: Fraction | None = None
     delta: Fraction | None = None
-    span: Span = NOWHERE
 
 
 @frozen

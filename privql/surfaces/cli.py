@@ -51,11 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     except PrivQLError as rejected:
         return _leave(REJECTED, str(rejected))
     except KeyboardInterrupt:
-        return _leave(
-            INTERRUPTED,
-            "privql: interrupted; what was already released stays in the ledger, and what was charged is taken up for "
-            "nothing when it is asked again",
-        )
+        return _leave(INTERRUPTED, "privql: interrupted; what was already released stays in the ledger")
     except BrokenPipeError:
         _forget_output()
         return _leave(

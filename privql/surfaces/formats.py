@@ -73,13 +73,11 @@ class Printer:
             self._text("the policy is accepted; `privql policy apply` holds its declarations against the data")
 
     def told(self, text: str, value: Any) -> None:
-        """What has a text for people and a value for programs, and no table. Whoever reads need not have written it."""
-        from privql.diagnostics import harmless
-
+        """What has a text for people and a value for programs, and no table."""
         if self.format == "json":
             self._json(value)
         else:
-            self._text(harmless(text))
+            self._text(text)
 
     def applied(self, applied: AppliedPolicy) -> None:
         if self.format == "json":

@@ -105,9 +105,8 @@ def existing_ledger(path: str) -> str:
     from privql.ledger import on_server  # a command that needs no ledger starts without
 
     if path != ":memory:" and not on_server(path) and not Path(path).is_file():
-        if Path(path).is_dir():
-            raise WrongUsage(f"{path!r} is a directory; name the ledger in it, `--ledger {Path(path, 'ledger.db')}`")
+        what = "a directory, not a ledger" if Path(path).is_dir() else "not there"
         raise WrongUsage(
-            f"the ledger {path!r} is not there; its owner makes one with `privql policy apply POLICY --ledger {path}`"
+            f"the ledger {path!r} is {what}; its owner makes one with `privql policy apply POLICY --ledger {path}`"
         )
     return path
