@@ -154,7 +154,12 @@ def render(diagnostic: Diagnostic) -> str:
         out.append(f"{margin} = why: {diagnostic.why}")
     if diagnostic.help:
         out.append(f"{margin} = help: {diagnostic.help}")
-    return _UNPRINTABLE.sub("\ufffd", "\n".join(out))
+    return harmless("\n".join(out))
+
+
+def harmless(text: str) -> str:
+    """The text, its line breaks and tabs aside without what a terminal would obey."""
+    return _UNPRINTABLE.sub("\ufffd", text)
 
 
 def _excerpt(text: str, column: int) -> tuple[str, int]:

@@ -38,6 +38,12 @@ class Chosen(Proved):
     cost: Cost
 
     @property
+    def level(self) -> Scalar:
+        (key,) = self.term.keys
+        assert isinstance(key, Key)
+        return key.value
+
+    @property
     def scale(self) -> Fraction:
         """Of the geometric noise: q = exp(-1/scale)."""
         return 1 / self.cost.epsilon
@@ -64,4 +70,4 @@ def noisy_minimum(
     if level.type != INT or levels < 1 or penalty < 0 or epsilon <= 0:
         raise Unproved("a choice is among levels numbered from 0, for some ε")
     term = Sums(input.term, (Key(level, tuple(range(levels))),), (Tally(where),))
-    return Chosen(term, input.unit, penalty, Cost(epsilon), by=RULE)
+    return Chosen(term, input.unit, penalty, Cost(epsilon), why=("noisy_minimum", (input,)), by=RULE)

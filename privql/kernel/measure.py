@@ -155,7 +155,7 @@ def laplace(
     """
     parts = _parts(input, keys, contributions, scales, "laplace")
     total = Cost(sum((part.epsilon for part in parts), Fraction(0)), Fraction(0))
-    return _released(input, keys, parts, total)
+    return _released("laplace", input, keys, parts, total)
 
 
 def gaussian(
@@ -171,7 +171,7 @@ def gaussian(
     """
     parts = _parts(input, keys, contributions, sigmas, "gaussian")
     _afforded(sum((part.mu_squared for part in parts), Fraction(0)), cost)
-    return _released(input, keys, parts, cost)
+    return _released("gaussian", input, keys, parts, cost)
 
 
 def together(of: tuple[Measured, ...], cost: Cost) -> Together:
@@ -183,7 +183,7 @@ def together(of: tuple[Measured, ...], cost: Cost) -> Together:
     if not of or len(known) < len(of) or any(one.unit != of[0].unit for one in of):
         raise Unproved("only Gaussian noise for one unit is paid for at once")
     _afforded(sum(known, Fraction(0)), cost)
-    return Together(of, of[0].unit, cost, by=RULE)
+    return Together(of, of[0].unit, cost, why=("together", of), by=RULE)
 
 
 def _afforded(mu_squared: Fraction, cost: Cost) -> None:
@@ -215,10 +215,12 @@ def _parts(
     return tuple(parts)
 
 
-def _released(input: Stable, keys: tuple[Key | Listed, ...], parts: tuple[Part, ...], cost: Cost) -> Measured:
+def _released(
+    rule: str, input: Stable, keys: tuple[Key | Listed, ...], parts: tuple[Part, ...], cost: Cost
+) -> Measured:
     assert input.rows is not None  # else nothing bounds what a unit moves
     term = Sums(input.term, keys, tuple(part.contribution for part in parts))
-    return Measured(term, input.unit, input.rows, parts, cost, by=RULE)
+    return Measured(term, input.unit, input.rows, parts, cost, why=(rule, (input,)), by=RULE)
 
 
 def grouping(key: Key | Listed, input: Stable) -> None:

@@ -128,4 +128,5 @@ def most_frequent(
         raise Unproved("Gumbel noise needs a δ below 1, and nothing else takes any")
     term = Sums(input.term, (*keys, candidates), (Tally(where),))
     far = moved(input, keys, candidates, way)
-    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon, delta), by=RULE)
+    why = "most_frequent", (input,)
+    return Picked(term, input.unit, input.rows, picks, way, far, Cost(epsilon, delta), why=why, by=RULE)

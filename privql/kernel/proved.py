@@ -23,7 +23,10 @@ def proved(given: object, claim: type[Proved]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
+    """With its proof: `why` is the rule that made it, and what that was given (`derivation` writes all of it down)."""
+
     by: InitVar[object] = field(kw_only=True)
+    why: tuple[str, tuple[Proved, ...]] = field(kw_only=True, compare=False, repr=False)
 
     def __post_init__(self, by: object) -> None:
         if by is not RULE:

@@ -156,7 +156,7 @@ def by_rank(
     draw = halved(tuple(enumerate(ranks)), epsilon, input.unit, input.rows, grouped, steps)
     assert draw is not None
     term = Ranks(input.term, keys, steps, where, ranks, math.ceil(_farthest(draw, Fraction(0))))
-    return Placed(term, input.unit, input.rows, draw, Cost(epsilon), by=RULE)
+    return Placed(term, input.unit, input.rows, draw, Cost(epsilon), why=("by_rank", (input,)), by=RULE)
 
 
 def halved(

@@ -38,7 +38,10 @@ def lookup(
     term = Lookup(input.term, public, on, where, most, outer)
     fixed = input.determined | (theirs if most == 1 and _asks_alike(input, pairs, where) else frozenset())
     unique, apart = (input.unique, input.apart) if most == 1 else (frozenset[frozenset[str]](),) * 2
-    return replace(input, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, by=RULE)
+    why = "lookup", (input,)
+    return replace(
+        input, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, why=why, by=RULE
+    )
 
 
 def join(
@@ -75,7 +78,10 @@ def join(
     if kind == "INNER" or (kind == "LEFT" and _asks_alike(left, on, where)):
         fixed |= right.determined
     term = Join(kind, left.term, right.term, on, where)
-    return replace(left, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, by=RULE)
+    why = "join", (left, right)
+    return replace(
+        left, term=term, rows=rows, columns=columns, unique=unique, apart=apart, fixed=fixed, why=why, by=RULE
+    )
 
 
 def one_each(left: Stable, right: Stable, on: Iterable[tuple[Scalar, Scalar]]) -> tuple[bool, bool]:
@@ -97,7 +103,8 @@ def mark(input: Stable, column: str, among: Stable | Public, on: Pairs = (), whe
     own = frozenset((column,))
     fixed = input.fixed | (own if _asks_alike(input, on, where) else frozenset())
     term = Mark(input.term, column, among.term if isinstance(among, Stable) else among, on, where)
-    return replace(input, term=term, columns=beside(input.columns, own), fixed=fixed, by=RULE)
+    why = "mark", (input, among) if isinstance(among, Stable) else (input,)
+    return replace(input, term=term, columns=beside(input.columns, own), fixed=fixed, why=why, by=RULE)
 
 
 def combine(op: SetOperation, left: Stable, right: Stable, columns: tuple[tuple[str, str, str], ...]) -> Stable:
@@ -117,7 +124,8 @@ def combine(op: SetOperation, left: Stable, right: Stable, columns: tuple[tuple[
             rows, fixed = left.rows, ours
     unique: Sets = frozenset() if op.endswith("ALL") else frozenset((names,))
     term, none = Combine(op, left.term, right.term, columns), frozenset[frozenset[str]]()
-    return replace(left, term=term, rows=rows, columns=names, unique=unique, apart=none, fixed=fixed, by=RULE)
+    why = "combine", (left, right)
+    return replace(left, term=term, rows=rows, columns=names, unique=unique, apart=none, fixed=fixed, why=why, by=RULE)
 
 
 def _meeting(ours: Columns, theirs: Columns, on: Pairs, where: Scalar | None) -> Columns:

@@ -33,13 +33,13 @@ def scan(term: Scan) -> Stable:
     of = None if term.unit_column is None else term.unit_column[1]
     fixed = frozenset(() if term.via else (name for name, type in term.columns if (name, type) == term.unit_column))
     apart = ONE_ROW if one else frozenset()
-    return Stable(term, term.unit, of, 1 if one else None, names, unique, fixed, apart=apart, by=RULE)
+    return Stable(term, term.unit, of, 1 if one else None, names, unique, fixed, apart=apart, why=("scan", ()), by=RULE)
 
 
 def keep_where(input: Stable, condition: Scalar) -> Stable:
     """A filter decides about a row from that row alone, so a unit's rows after it depend on its rows before it."""
     reads(condition, input.columns)
-    return replace(input, term=Filter(input.term, condition), by=RULE)
+    return replace(input, term=Filter(input.term, condition), why=("keep_where", (input,)), by=RULE)
 
 
 def compute(input: Stable, columns: tuple[tuple[str, Scalar], ...]) -> Stable:
@@ -58,7 +58,8 @@ def compute(input: Stable, columns: tuple[tuple[str, Scalar], ...]) -> Stable:
     )
     fixed = frozenset(name for name, value in columns if fields(value) <= input.determined)
     term = Project(input.term, columns)
-    return replace(input, term=term, columns=names, unique=unique, apart=apart, fixed=fixed, by=RULE)
+    why = "compute", (input,)
+    return replace(input, term=term, columns=names, unique=unique, apart=apart, fixed=fixed, why=why, by=RULE)
 
 
 def keep_rows(input: Stable, limit: int, order: tuple[Order, ...] = ()) -> Stable:
@@ -70,7 +71,8 @@ def keep_rows(input: Stable, limit: int, order: tuple[Order, ...] = ()) -> Stabl
     rows = limit if input.rows is None else min(limit, input.rows)
     one = ONE_ROW if rows == 1 else frozenset()
     unique, apart = input.unique | one, input.apart | one
-    return replace(input, term=KeepRows(input.term, limit, order), rows=rows, unique=unique, apart=apart, by=RULE)
+    term, why = KeepRows(input.term, limit, order), ("keep_rows", (input,))
+    return replace(input, term=term, rows=rows, unique=unique, apart=apart, why=why, by=RULE)
 
 
 def gather(
@@ -98,7 +100,10 @@ def gather(
     term = Gather(input.term, keys, features, listed)
     unique = frozenset((own,))
     apart = unique if all(value.type.kind != "FLOAT" for _, value in keys) else frozenset()
-    return replace(input, term=term, rows=most, columns=names, unique=unique, apart=apart, fixed=fixed, by=RULE)
+    why = "gather", (input,)
+    return replace(
+        input, term=term, rows=most, columns=names, unique=unique, apart=apart, fixed=fixed, why=why, by=RULE
+    )
 
 
 def keep_groups(
@@ -121,7 +126,7 @@ def keep_groups(
     kept = f"{keys[0][0]}_kept"
     found = keep_where(mark(input, kept, groups, (), where), Field(kept, BOOL))
     agreed = (value.name for _, value in keys if isinstance(value, Field)) if groups.rows == 1 else ()
-    return replace(found, fixed=found.fixed | frozenset(agreed), by=RULE)
+    return replace(found, fixed=found.fixed | frozenset(agreed), why=("keep_groups", (input, groups)), by=RULE)
 
 
 def window(
@@ -138,11 +143,14 @@ def window(
     for _, made in calls:
         call(made, input.columns)
     columns = beside(input.columns, named(name for name, _ in calls))
-    return replace(input, term=Window(input.term, partition, order, calls), columns=columns, by=RULE)
+    term, why = Window(input.term, partition, order, calls), ("window", (input,))
+    return replace(input, term=term, columns=columns, why=why, by=RULE)
 
 
 def once(input: Stable) -> Stable:
     """A row is there if any unit has it, so one unit's rows add or take away as many at most."""
     owned(input)
     none: Sets = frozenset()
-    return replace(input, term=Once(input.term), unique=none, apart=none, fixed=frozenset(), owned=False, by=RULE)
+    why = "once", (input,)
+    term = Once(input.term)
+    return replace(input, term=term, unique=none, apart=none, fixed=frozenset(), owned=False, why=why, by=RULE)

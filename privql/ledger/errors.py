@@ -34,6 +34,10 @@ class NameTaken(LedgerError):
 class TooManyResumes(LedgerError):
     """A charge was reserved, resumed as often as allowed, and still has no answer."""
 
+    def __init__(self, release: str, what: str) -> None:
+        self.release = release
+        super().__init__(what)
+
 
 class WaitsForOwner(TooManyResumes):
     """The analyst has such a charge on the same tables: the owner looks at it first."""

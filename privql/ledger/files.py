@@ -93,7 +93,12 @@ class FileStore(Store):
         return _code(problem) == sqlite3.SQLITE_BUSY
 
     def _sentence(self, problem: BaseException) -> str:
-        trouble = _TROUBLE.get(_code(problem))
+        code = _code(problem)
+        trouble = _TROUBLE.get(code)
+        if code == sqlite3.SQLITE_CANTOPEN and not os.path.isdir(folder := os.path.dirname(self.path)):
+            trouble = f"cannot be opened: there is no folder `{folder}`"
+        if not self.ledger_id and code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB):
+            return f"the ledger at `{self.path}` {trouble}"  # of which nothing can have been asked
         return super()._sentence(problem) if trouble is None else self._told(trouble)
 
     def _open(self, create: bool) -> sqlite3.Connection:

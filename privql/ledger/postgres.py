@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoLedger
 from privql.ledger.schema import VERSION, lay_out
-from privql.ledger.store import Store
+from privql.ledger.store import Store, first_line
 
 SCHEMA = "privql"
 
@@ -61,6 +61,11 @@ class PostgresStore(Store):
 
     def _open(self, create: bool) -> Any:
         return _Server(self._address, self._patience)
+
+    def _sentence(self, problem: BaseException) -> str:
+        if self.ledger_id:
+            return super()._sentence(problem)
+        return f"the ledger at `{self.path}` cannot be reached ({first_line(problem)})"
 
     def _nothing_there(self) -> LedgerError:
         return NoLedger(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")

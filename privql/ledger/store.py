@@ -113,8 +113,7 @@ class Store(ABC):
         return False
 
     def _sentence(self, problem: BaseException) -> str:
-        said = str(problem).strip().splitlines() or [type(problem).__name__]
-        return self._told(f"cannot do this ({said[0]})")
+        return self._told(f"cannot do this ({first_line(problem)})")
 
     def _told(self, trouble: str) -> str:
         return (
@@ -197,3 +196,8 @@ def _before_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_gate.release, after_in_child=_gate.release)
+
+
+def first_line(problem: BaseException) -> str:
+    """What a store says of its trouble, without the statement that it may quote below."""
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]

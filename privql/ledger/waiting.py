@@ -14,8 +14,9 @@ MOST_RESUMES = 3
 def check_resumes(release: str, resumes: int) -> None:
     if resumes >= MOST_RESUMES:
         raise TooManyResumes(
+            release,
             f"this query was charged once and started {resumes + 1} times without an answer ({release}): the owner has "
-            "to look at it before it may run again"
+            "to look at it before it may run again",
         )
 
 
@@ -27,6 +28,7 @@ def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str) -> No
         common = sorted(tables & json.loads(other).keys())
         if common:
             raise WaitsForOwner(
+                f"r{number}",
                 f"r{number} was charged once and started {resumes + 1} times without an answer: before the owner has "
-                f"looked at it, nothing new is asked of {', '.join(f'`{name}`' for name in common)} in your name"
+                f"looked at it, nothing new is asked of {', '.join(f'`{name}`' for name in common)} in your name",
             )

@@ -22,6 +22,7 @@ from privql.pipeline.price import BudgetCost, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.planning import no_budget
+from privql.syntax import ast
 
 
 def priced(
@@ -146,12 +147,17 @@ def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: 
     budget, left = state.budget, state.left
     if reason == "max per query":
         assert budget.max_epsilon is not None
+        said = f"SPEND EPSILON {amount_text(budget.max_epsilon)}"
+        stated = check.statement.query if isinstance(check.statement, ast.CreateRelease) else check.statement
+        clause = stated.privacy if isinstance(stated, ast.Query) else None
+        if clause is not None and clause.within is not None:
+            said = f"WITHIN a larger error, or {said} in place of it"
         return Diagnostic(
             "PQL0504",
             f"one query may spend at most ε = {amount_text(budget.max_epsilon)} of `{budget.name}`",
             check.span,
             why=f"this one costs ε = {amount_text(one.epsilon)}",
-            help=f"write SPEND EPSILON {amount_text(budget.max_epsilon)}, or split the query",
+            help=f"write {said}, or split the query",
         )
     if total.epsilon <= left.epsilon:
         return Diagnostic(

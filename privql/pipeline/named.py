@@ -45,18 +45,15 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
         return Release.from_bytes(self.stored(name).answer)
 
     def __getitem__(self, name: str) -> ReleaseSchema:
-        if name not in self.names:
-            return self._forgotten(name)
-        release = self.answer(name)
+        try:
+            if name not in self.names:
+                self._ledger.release_named(self._analyst, name)
+                raise KeyError(name)
+            release = self.answer(name)
+        except Forgotten as forgotten:  # before this was made, or since: the names of an open cart are those of its BEGIN
+            return ReleaseSchema(self.names.get(name, name), (), gone=str(forgotten))
         columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
         return ReleaseSchema(self.names[name], columns, release.table.alike, growing=name in self.again)
-
-    def _forgotten(self, name: str) -> ReleaseSchema:
-        try:
-            self._ledger.release_named(self._analyst, name)
-        except Forgotten as forgotten:
-            return ReleaseSchema(name, (), gone=str(forgotten))
-        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

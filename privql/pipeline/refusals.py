@@ -22,7 +22,7 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
             return refuse("PQL0512", str(problem), check.span, help=help).in_source(check.source)
         case TooManyResumes():
             why = "whether the data made it fail is something that no charge pays for"
-            help = "ask the owner: `privql ledger allow` lets it run again; nothing was charged now"
+            help = f"ask the owner: `privql ledger allow {problem.release}` lets it run again; nothing was charged now"
             return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)
         case _:
             return refuse("PQL0510", str(problem), check.span).in_source(check.source)

@@ -187,9 +187,9 @@ def _number(value: Fraction, span: Span) -> ast.Expr:
 
 
 def _schedule(schedule: ast.Schedule, statement: ast.CreateRelease, env: Env) -> tuple[int, int]:
-    count, apart = known(schedule.runs, env.params, "how many runs there are"), hours(schedule.every)
+    count, apart = known(schedule.runs, env.params, "RUNS"), hours(schedule.every)
     if count.denominator != 1 or not 1 <= count <= MOST:
-        raise _refused(f"a release is made once or so often, {MOST} times at most", schedule.span, "write FOR 90 RUNS")
+        raise _refused(f"FOR … RUNS takes a whole number from 1 to {MOST}", schedule.span, "write FOR 90 RUNS")
     if apart > LONGEST:
         raise _refused("runs are a hundred years apart at most", schedule.span, "write EVERY DAY, or EVERY 2 WEEKS")
     names = [*(table.name for table in env.catalog.tables), *(view.name for view in env.catalog.views)]

@@ -11,7 +11,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import amount_text, parse_amount, parse_number
 from privql.syntax import ast
 
-_OF_ANSWERS = ("WITHIN", "GIVEN")  # of rows, or in the unit of a column: no ledger adds them up
+_OF_ANSWERS = ("WITHIN", "GIVEN", "RUNS")  # of rows, or in the unit of a column: no ledger adds them up
 _GREATEST = 10**15
 
 
@@ -116,6 +116,9 @@ def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> 
         return left.times(right.constant) if right.known else right.times(left.constant)
     if op == "/" and right.known and right.constant:
         return left.times(1 / right.constant)
+    if op == "/" and right.known:
+        help = "write a number such as 0.5, or a ratio such as 1/3"
+        raise refuse("PQL0503", f"{what} divides by zero", span, help=help)
     raise refuse(
         "PQL0503",
         f"{what} must be linear in its parameters",

@@ -112,7 +112,8 @@ def split(
     for one, epsilon in zip(wanted, spent, strict=True):
         own = one.aggregate.privacy
         wished = any(said is not None and said.within is not None for said in (clause, own))
-        _sensible(epsilon, clause.span if clause is not None else one.aggregate.span, wished)
+        asked = own if own is not None and own.epsilon is not None else clause
+        _sensible(epsilon, asked.span if asked is not None else one.aggregate.span, wished)
     return spent, each
 
 

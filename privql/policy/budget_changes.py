@@ -112,13 +112,14 @@ def _grant(before: Grant | None, now: Grant | None) -> Change | None:
         return Change("stronger", what, "what was released to them is known")
     if before is None:
         why = "whatever is released from it is theirs to see, and one more person may ask"
-        return Change("weaker", f"`{now.analyst}` may use `{now.budget}` now", why)
+        return Change("weaker", f"`{now.analyst}` may use `{now.budget}` now", why, span=now.span)
     if (before.epsilon, before.delta) == (now.epsilon, now.delta):
         return None
     higher = _higher(before.epsilon, now.epsilon) or _higher(before.delta, now.delta)
     effect: Effect = "weaker" if higher else "stronger"
     why = f"{now.analyst} alone may learn {'more' if higher else 'less'} about one unit; the budget stays as it is"
-    return Change(effect, f"the limit of `{now.analyst}` in `{now.budget}` is {'higher' if higher else 'lower'}", why)
+    what = f"the limit of `{now.analyst}` in `{now.budget}` is {'higher' if higher else 'lower'}"
+    return Change(effect, what, why, span=now.span)
 
 
 def _higher(before: Fraction | None, now: Fraction | None) -> bool:

@@ -15,6 +15,8 @@ from privql.policy.shares import read_shares
 from privql.policy.tables import unknown_unit
 from privql.syntax import ast
 
+_NO_DELTA = "leave it out, or give the budget a δ: `DELTA 1e-6` after its EPSILON"
+
 
 def read_budget(
     create: ast.CreateBudget, altered: Sequence[ast.AlterBudget], units: Mapping[str, Unit], found: Findings
@@ -58,7 +60,7 @@ def read_budget(
                 f"in `{create.name}`, {what} exceeds {limit_name}",
                 written.span,
                 why=f"{amount_text(amount)} > {amount_text(limit)}",
-                help=f"write {amount_text(limit)} or less",
+                help=f"write {amount_text(limit)} or less" if limit else _NO_DELTA,
             )
             break
     return Budget(
@@ -119,7 +121,7 @@ def read_grants(
                     found.last_name(statement.span, analyst),
                     help="keep the grant that is meant",
                 )
-            grants.setdefault(pair, Grant(spelled, analyst, epsilon, delta))
+            grants.setdefault(pair, Grant(spelled, analyst, epsilon, delta, statement.span))
     return tuple(grants.values())
 
 
@@ -136,7 +138,7 @@ def _exceeds(
                 f"the limit exceeds the {name} of `{budget.name}`",
                 written.span,
                 why=f"{amount_text(limit)} > {amount_text(whole)}: the budget ends first",
-                help=f"write {amount_text(whole)} or less, or leave the limit out",
+                help=f"write {amount_text(whole)} or less, or leave the limit out" if whole else _NO_DELTA,
             )
 
 

@@ -114,6 +114,7 @@ class Grant:
     analyst: str
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    span: Span = NOWHERE
 
 
 @frozen

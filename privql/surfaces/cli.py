@@ -51,7 +51,11 @@ def main(arguments: Sequence[str]) -> int:
     except PrivQLError as rejected:
         return _leave(REJECTED, str(rejected))
     except KeyboardInterrupt:
-        return _leave(INTERRUPTED, "privql: interrupted; what was already released stays in the ledger")
+        return _leave(
+            INTERRUPTED,
+            "privql: interrupted; what was already released stays in the ledger, and what was charged is taken up for "
+            "nothing when it is asked again",
+        )
     except BrokenPipeError:
         _forget_output()
         return _leave(

@@ -73,11 +73,13 @@ class Printer:
             self._text("the policy is accepted; `privql policy apply` holds its declarations against the data")
 
     def told(self, text: str, value: Any) -> None:
-        """What has a text for people and a value for programs, and no table."""
+        """What has a text for people and a value for programs, and no table. Whoever reads need not have written it."""
+        from privql.diagnostics import harmless
+
         if self.format == "json":
             self._json(value)
         else:
-            self._text(text)
+            self._text(harmless(text))
 
     def applied(self, applied: AppliedPolicy) -> None:
         if self.format == "json":

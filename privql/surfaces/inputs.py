@@ -105,8 +105,9 @@ def existing_ledger(path: str) -> str:
     from privql.ledger import on_server  # a command that needs no ledger starts without
 
     if path != ":memory:" and not on_server(path) and not Path(path).is_file():
-        what = "a directory, not a ledger" if Path(path).is_dir() else "not there"
+        if Path(path).is_dir():
+            raise WrongUsage(f"{path!r} is a directory; name the ledger in it, `--ledger {Path(path, 'ledger.db')}`")
         raise WrongUsage(
-            f"the ledger {path!r} is {what}; its owner makes one with `privql policy apply POLICY --ledger {path}`"
+            f"the ledger {path!r} is not there; its owner makes one with `privql policy apply POLICY --ledger {path}`"
         )
     return path

@@ -32,8 +32,8 @@ def _anchor(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from privql.pipeline.entries import show
 
-    if options.last is not None and (options.what or options.last < 0):
-        raise WrongUsage("--last takes how many of all entries, and no name beside it")
+    if options.last is not None and (options.what or options.last < 1):
+        raise WrongUsage("--last takes how many of all entries, one or more, and no name beside it")
     shown = show(inputs.existing_ledger(options.ledger), " ".join(options.what) or None, options.last)
     Printer(options.format, sys.stdout).told(str(shown), shown.to_json())
     return ACCEPTED

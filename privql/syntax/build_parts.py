@@ -165,7 +165,10 @@ def every(span: Span, *given: Any) -> ast.Every:
     *counted, word = given
     period = _PERIODS.get(folded(word))
     count = counted[0].text if counted else "1"
-    if period is None or not count.isdigit() or not 0 < len(count) <= 6 or int(count) == 0:
+    if period is not None and count.isdigit() and len(count.lstrip("0")) > 6:
+        help = "write `EVERY DAY`, `EVERY 30 DAYS` or `EVERY 2 WEEKS`"
+        raise refuse("PQL0108", f"`EVERY {count}` is too long", span, why="nobody will see the second time", help=help)
+    if period is None or not count.isdigit() or int(count) == 0:
         raise refuse(
             "PQL0108",
             "`EVERY` needs a whole number of hours, days or weeks",

@@ -40,7 +40,7 @@ def misplaced(place: Place) -> Diagnostic | None:
         later = next(clause for clause, rank, _ in given if rank > _RANKS["FROM"])
         return _order(place, f"a join must come before {_words(later)}", "joins belong to FROM")
     before = place.word_at(place.index - 1)
-    if before in ("SHARE", "BOUNDS"):
+    if before == "BOUNDS" or (before == "SHARE" and kind in ("NUMBER", "PARAM", "LPAR")):
         return _own_clause(place, place.index - 1)
     if kind in ("COMMA", "AS") and given and ranks[-1] == _PRIVACY:
         return _own_clause(place, given[-1][2])

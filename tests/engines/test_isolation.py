@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import threading
 from pathlib import Path
@@ -160,6 +161,36 @@ def test_interrupted_from_another_thread_it_fails_and_goes_on() -> None:
             e.run(Sums(relation, (), (Tally(),)), SALT)
         timer.join()
         assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
+
+
+def test_ctrl_c_is_no_failure_of_the_engine() -> None:
+    """It says so, keeps no incident, and goes on; an error that only reads like it does not pass for it."""
+    relation: Relation = scan((("b", INT),), ("u", INT))
+    for _ in range(3):
+        relation = KeepRows(relation, 10_000)
+    failed: list[BaseException] = []
+    count = 1_500_000
+    with engine({"u": np.arange(count) % 1000, "b": np.arange(count)}, threads=1, owner_log=failed.append) as e:
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            e.run(Sums(relation, (), (Tally(),)), SALT)
+        timer.join()
+        assert not failed
+        assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
+
+
+@pytest.mark.parametrize("cause", [ValueError("Query interrupted"), RuntimeError("Query interrupted by row 7")])
+def test_what_only_reads_like_ctrl_c_is_a_failure(monkeypatch: pytest.MonkeyPatch, cause: Exception) -> None:
+    failed: list[BaseException] = []
+
+    def ask(self: DuckDBEngine, *given: object) -> object:
+        raise cause
+
+    monkeypatch.setattr(DuckDBEngine, "_ask", ask)
+    with engine({"b": [1]}, owner_log=failed.append) as e, pytest.raises(EngineError, match="could not complete"):
+        e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT)
+    assert failed == [cause]
 
 
 def test_threads_may_share_it() -> None:

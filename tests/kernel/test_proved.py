@@ -40,7 +40,7 @@ def test_a_proof_cannot_be_made_by_hand(made: Any) -> None:
     with pytest.raises(TypeError):
         type(made)(**values)
     with pytest.raises(Unproved):
-        type(made)(**values, by=object())
+        type(made)(**values, why=made.why, by=object())
     with pytest.raises(ValueError, match="replace"):
         replace(made)
     with pytest.raises(Unproved):

@@ -148,7 +148,7 @@ def test_only_its_owner_makes_one(address: str) -> None:
         Ledger.open(address)
     with pytest.raises(LedgerError, match=r"~/\.pgpass"):
         Ledger.create("postgresql://ada:secret@localhost/ledger")
-    with pytest.raises(LedgerError, match="cannot do this"):
+    with pytest.raises(LedgerError, match="cannot be reached"):
         Ledger.create("postgresql://ada@127.0.0.1:1/ledger", patience=1)
 
 

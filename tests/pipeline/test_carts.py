@@ -165,3 +165,14 @@ def test_planted_a_cart_that_spends_before_commit_is_noticed(session: Session, m
     monkeypatch.setattr(till.Till, "_carried_out", eager)
     with pytest.raises(AssertionError):
         test_nothing_is_spent_before_commit_and_then_what_was_said(session)
+
+
+def test_what_is_forgotten_while_a_cart_is_open_is_told_as_ever(session: Session) -> None:
+    made = session.run("CREATE RELEASE r AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.1")
+    session.run("BEGIN")
+    session._ledger.forget(made.release_id)
+    for text in ("SELECT n FROM r", "EXPLAIN SELECT n FROM r", "DESCRIBE r"):
+        (said,) = refused(session, text).diagnostics
+        assert said.code == "PQL0201" and "was forgotten" in said.message, text
+    (said,) = refused(session, "CREATE RELEASE r AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.2").diagnostics
+    assert said.code == "PQL0208" and "was forgotten" in said.message

@@ -96,6 +96,7 @@ def test_after_its_fourth_start_the_analyst_waits_for_the_owner(
         for text in (COUNT, COUNT.replace("0.5", "0.25"), "SELECT AVG(age) FROM patients"):
             problem = failure(session, text)
             assert codes(problem) == ["PQL0509"] and "r1" in problem.diagnostics[0].message
+            assert "`privql ledger allow r1`" in problem.diagnostics[0].help
         with pytest.raises(PrivQLError, match="PQL0509"):
             list(session.run_text(f"{COUNT.replace('0.5', '0.1')}; SELECT AVG(age) FROM patients"))
         assert session.run("SELECT COUNT(*) FROM visits SPEND EPSILON 0.1").release_id == "r2", "another table"

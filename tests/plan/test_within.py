@@ -108,8 +108,31 @@ def test_answers_are_as_near_as_promised(aggregate: str, true: float, error: flo
     [
         ("AVG(cost) FROM patients WITHIN 0.001 GIVEN COUNT >= 2", "no ε that protects anybody", "a larger error"),
         ("COUNT(*) FROM patients WITHIN 100000000000000", "next to no ε", "a smaller error"),
+        ("COUNT(*) FROM patients WITHIN 1/0", "WITHIN divides by zero", "a ratio such as 1/3"),
+        ("COUNT(*) FROM patients SPEND EPSILON 1/0", "ε divides by zero", "a ratio such as 1/3"),
     ],
 )
 def test_a_wish_beyond_any_price_says_which_way_to_go(session: Session, text: str, said: str, help: str) -> None:
     (problem,) = session.check(f"SELECT {text}").diagnostics
     assert problem.code == "PQL0503" and said in problem.message and help in problem.help
+
+
+def test_what_one_query_may_spend_is_no_clause_beside_within() -> None:
+    """The repair of the one that asks for an accuracy is another accuracy: `SPEND EPSILON` cannot stand beside it."""
+    with privql.connect(
+        policy=WORST.replace("EPSILON 100000", "EPSILON 10 MAX EPSILON 0.5 PER QUERY"), analyst="alice"
+    ) as s:
+        helps = [
+            s.check(f"SELECT COUNT(*) FROM people {clause}").diagnostics[0].help for clause in ("WITHIN 1", "SPEND 9")
+        ]
+    assert helps == [
+        "write WITHIN a larger error, or SPEND EPSILON 0.5 in place of it, or split the query",
+        "write SPEND EPSILON 0.5, or split the query",
+    ]
+
+
+def test_the_place_of_a_wish_is_that_of_its_own_clause(session: Session) -> None:
+    for clause in ("SPEND 0", "SHARE -1"):
+        text = f"SELECT COUNT(* {clause}), AVG(age) FROM patients SPEND EPSILON 0.4"
+        (problem,) = session.check(text).diagnostics
+        assert text.index(clause) <= problem.span.start < text.index(clause) + len(clause), clause

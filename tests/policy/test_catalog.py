@@ -109,7 +109,8 @@ def test_the_policy_of_the_language() -> None:
             span=catalog.budgets[0].span,
         ),
     )  # fmt: skip
-    assert catalog.grants == tuple(Grant("research", name, Fraction(1)) for name in ("alice", "bob"))
+    (stated,) = {grant.span for grant in catalog.grants}
+    assert catalog.grants == tuple(Grant("research", name, Fraction(1), span=stated) for name in ("alice", "bob"))
     assert catalog.refreshed == (("patients", "2025-12"),)
 
 

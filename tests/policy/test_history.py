@@ -48,6 +48,16 @@ def refused(folder: Path, text: str, reason: str = "") -> list[str]:
     return [each.message for each in raised.value.diagnostics]
 
 
+def test_a_grant_that_is_weaker_is_shown_where_it_stands(folder: Path) -> None:
+    limited = POLICY.replace("TO alice, bob;", "TO alice, bob LIMIT EPSILON 1 EACH;")
+    assert limited != POLICY and put(folder, limited) == 2
+    for more in (POLICY, limited.replace("LIMIT EPSILON 1", "LIMIT EPSILON 2"), f"{limited}\nGRANT research TO eve;"):
+        with pytest.raises(PrivQLError) as raised:
+            put(folder, more)
+        for found in raised.value.diagnostics:
+            assert found.source is not None and found.source.at(found.span).startswith("GRANT research TO")
+
+
 def test_what_is_weaker_needs_a_reason(folder: Path) -> None:
     assert refused(folder, SHOWN) == ["`patients.note` is no longer hidden"]
     assert refused(folder, SHOWN, "  ") == ["`patients.note` is no longer hidden"]

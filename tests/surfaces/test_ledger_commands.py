@@ -61,10 +61,21 @@ def test_what_was_charged_is_shown(used: Command) -> None:
     (last,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]  # type: ignore[index]
     assert (last["id"], last["analyst"], last["state"], last["names"]) == ("r3", "bob", "released", ["mine"])
     assert last["charges"][0]["epsilon"] == "3/10"
-    assert used("ledger", "show", "--last", "0").out == "nothing was charged\n"
     missing = used("ledger", "show", "r9")
     assert missing.code == 1 and "has no `r9`" in missing.err
-    assert used("ledger", "show", "r1", "--last", "1").code == used("ledger", "show", "--last", "-1").code == 2
+    assert used("ledger", "show", "r1", "--last", "1").code == used("ledger", "show", "--last", "0").code == 2
+
+
+def test_a_query_steers_no_terminal_of_the_owner(used: Command) -> None:
+    """Nor does a name, nor the reason of a version: what an analyst wrote is text, whoever reads it."""
+    escape = "\x1b]52;c;AAAA\x07\x9b2J"
+    assert used("run", "-c", COUNT.replace("AS n", f'AS "{escape}"'), "--as", "bob").code == 0
+    shown = used("ledger", "show", "--last", "1").out
+    assert "SELECT COUNT(*) AS " in shown and not set(escape[:1] + "\x07\x9b") & set(shown)
+    (entry,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]  # type: ignore[index]
+    assert escape in entry["query"], "a program gets what was written"
+    assert used("policy", "apply", "policy.pql", "--ledger", "ledger.db", "--as", f"olga{escape}").code == 0
+    assert "\x1b" not in used("policy", "history").out
 
 
 def test_what_is_exported_can_be_verified_by_anybody(used: Command) -> None:

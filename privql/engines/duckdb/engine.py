@@ -248,9 +248,15 @@ class DuckDBEngine:
         except EngineError:
             raise
         except Exception as cause:
-            if self._owner_log is not None:
+            interrupted = _by_hand(cause)
+            if self._owner_log is not None and not interrupted:
                 self._owner_log(cause)
-        raise EngineError(kind, table)  # outside the handler: else the cause would be its context
+        raise KeyboardInterrupt if interrupted else EngineError(kind, table)  # outside: else the cause is its context
+
+
+def _by_hand(cause: BaseException) -> bool:
+    """Ctrl-C while DuckDB works: it tells of it by no class of its own."""
+    return type(cause) is RuntimeError and str(cause) == "Query interrupted"
 
 
 def _statement(term: Term, read: ReadScan, salt: bytes) -> Statement | GroupStatement | RankStatement:

@@ -1,0 +1,251 @@
+"""The verifier takes every certificate that the rules lead to, and none in which anything was changed."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privql.kernel import events, measure, picks, ranks, relating, selection, verify
+from privql.kernel.gaussian import greatest_mu
+from privql.kernel.normal import mills
+from privql.kernel.selection import Count, reach_of
+from privql.kernel.stable import Stable
+from privql.kernel.verify import Refused, verified
+from privql.kernel.zcdp import best_order, greatest_rho
+from tests.kernel.proofs import certified, changed, leaves, proofs, sealed_anew, text
+
+SOAK = bool(os.environ.get("PRIVQL_SOAK"))
+BATCHES, EACH, CHANGES = (1000, 100, 1) if SOAK else (8, 20, 3)
+
+
+def refused(told: str) -> bool:
+    try:
+        verified(told)
+    except Refused:
+        return True
+    return False
+
+
+def seeds(batch: int) -> range:
+    return range(batch * EACH, (batch + 1) * EACH)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_all_certificates_hold_and_none_in_which_one_thing_was_changed(batch: int) -> None:
+    held = caught = tried = 0
+    for seed in seeds(batch):
+        told, choice = certified(proofs(seed)), random.Random(seed)
+        held += not refused(told)
+        for path in choice.sample(list(leaves(json.loads(told))), CHANGES):
+            caught += refused(text(changed(json.loads(told), path, choice)))
+            tried += 1
+    print(f"accepted {held} of {EACH}, refused {caught} of {tried} that were changed")
+    assert held == EACH and caught == tried
+
+
+ELSEWHERE = {"release", "commitments", "answer", "units"}  # what other papers say: the ledger, the policy, the answer
+
+
+def concluded(path: tuple[str | int, ...]) -> bool:
+    """Whether it is a conclusion or a price - and not what a rule was told, from which other conclusions follow."""
+    return path[0] not in ELSEWHERE and path[0] != "digest" and "says" not in path and path[-1] != "budget"
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_nobody_forges_a_conclusion_or_a_price_by_making_the_digest_anew(batch: int) -> None:
+    caught = tried = 0
+    for seed in seeds(batch):
+        told, choice = json.loads(certified(proofs(seed))), random.Random(seed)
+        for path in choice.sample([path for path in leaves(told) if concluded(path)], CHANGES + 1):
+            caught += refused(sealed_anew(changed(told, path, choice)))
+            tried += 1
+    print(f"refused {caught} of {tried} forged ones")
+    assert caught == tried
+
+
+def _less(of: Callable[..., Any], by: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *given, **named: by(of(*given, **named))
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "a join has as many rows as its longer side": (relating, "_times", relating._most),
+    "a union has as many rows as its longer side": (
+        relating,
+        "_plus",
+        lambda one, other, more=0: relating._most(one, other),
+    ),
+    "any side of a join is unique": (relating, "_unique_in", lambda side, values: True),
+    "all rows of a unit ask the same": (relating, "_asks_alike", lambda *given: True),
+    "all rows of a unit agree": (Stable, "determined", property(lambda self: self.columns)),
+    "half of L2": (
+        measure,
+        "sensitivity",
+        _less(measure.sensitivity, lambda s: replace(s, l2_squared=-(-s.l2_squared // 2))),
+    ),
+    "one unit changed moves as one more": (
+        measure,
+        "sensitivity",
+        lambda u, *a: SENSITIVITY(replace(u, change_one=False), *a),
+    ),
+    "powers reach half as far": (measure, "reach", _less(measure.reach, lambda w: replace(w, l1=-(-w.l1 // 2)))),
+    "Gaussian noise is cheaper": (measure, "greatest_mu", _less(greatest_mu, lambda mu: 2 * mu)),
+    "a unit moves ranks half as far": (ranks, "moved", _less(ranks.moved, lambda far: -(-far // 2))),
+    "choices are moved by one": (picks, "moved", lambda *given: 1),
+    "Gumbel noise is cheaper": (picks, "greatest_rho", _less(greatest_rho, lambda rho: 2 * rho)),
+    "units changed are in as many groups": (selection, "moved", lambda unit, most: most),
+    "noise on numbers reaches less far": (selection, "reach_of", _less(reach_of, lambda k: max(k - 1, 1))),
+}
+SENSITIVITY = measure.sensitivity
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_a_rule_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    room, name, wrong = FAULTS[fault]
+    monkeypatch.setattr(room, name, wrong)
+    if name in ("greatest_mu", "greatest_rho"):
+        monkeypatch.setattr(events, name, wrong)
+    assert any(refused(certified(proofs(seed))) for seed in range(300))
+
+
+# ---------------------------------------------------------------- numbers of its own
+
+
+def test_prices_of_noise_are_those_of_the_kernel_to_its_last_digit() -> None:
+    choice = random.Random(5)
+    for _ in range(60):
+        epsilon = Fraction(choice.randint(1, 10**5), choice.choice((1, 10**3, 10**5, 10**9)))
+        delta = Fraction(choice.randint(1, 999), 10 ** choice.choice((3, 6, 12, 40)))
+        mu, rho, order = greatest_mu(epsilon, delta), greatest_rho(epsilon, delta), best_order(epsilon, delta)
+        nearly, more = Fraction(999_999, 10**6), Fraction(100_002, 10**5)
+        with verify.localcontext(verify.Context(prec=120)):
+            assert verify.gaussian_pays(epsilon, delta, mu**2)
+            assert not verify.gaussian_pays(epsilon, delta, (mu * more) ** 2)
+            assert verify.concentrated_pays(epsilon, delta, rho * nearly, order)
+            # the kernel leaves out what is small in its series
+            assert not verify.concentrated_pays(epsilon, delta, rho * Fraction(11, 10), order)
+
+
+def test_the_tail_of_the_normal_law_is_the_kernels_to_60_digits() -> None:
+    bits = 220
+    for x in [Fraction(n, 7) for n in (0, 1, 2, 5, 13, 27, 28, 29, 40, 100, 9000)]:
+        low, high = mills(x, bits)
+        with verify.localcontext(verify.Context(prec=120)):
+            found = Fraction(verify.mills(verify.decimal(x)))
+        assert low - 2 <= found * (1 << bits) <= high + 2
+
+
+def test_the_reach_of_noise_on_numbers_is_the_kernels() -> None:
+    choice = random.Random(6)
+    for _ in range(60):
+        law = Count(Fraction(choice.randint(1, 500), 100), Fraction(choice.randint(1, 99), 10 ** choice.randint(2, 30)))
+        k = reach_of(law)
+        with verify.localcontext(verify.Context(prec=120)):
+            assert verify.hides(law.epsilon, law.delta, k, verify.ROOM)
+            assert k == 1 or not verify.hides(law.epsilon, law.delta, k - 1, 1 / verify.ROOM)
+
+
+# ---------------------------------------------------------------- whatever is handed in
+
+HELD = certified(proofs(3))
+NOT_ONE = {
+    "nothing": "",
+    "no object": "[]",
+    "no fields": "{}",
+    "a number": "1",
+    "NaN": "NaN",
+    "depth": "[" * 100_000,
+    "depth of objects": '{"a":' * 50_000,
+    "a number without end": '{"certificate":' + "1" * 10_000 + "}",
+    "blanks": HELD.replace(":", ": ", 1),
+    "a field twice": HELD[:-1] + ',"answer":null}',
+    "a field more": sealed_anew({**json.loads(HELD), "more": 1}),
+    "a field less": sealed_anew({name: one for name, one in json.loads(HELD).items() if name != "costs"}),
+    "not ASCII": HELD.replace("person", "pérson"),
+    "too long": HELD + " " * verify.LONGEST,
+    "another version": sealed_anew({**json.loads(HELD), "certificate": 2}),
+    "a digest in capitals": HELD.replace(json.loads(HELD)["digest"], json.loads(HELD)["digest"].upper()),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ONE)
+def test_what_is_no_certificate_is_refused_in_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.json").write_text(NOT_ONE[name], "utf-8")
+    assert verify.main([str(tmp_path / "c.json")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("refused: ") and said.count("\n") == 1 and len(said) < 300
+
+
+def test_nothing_of_another_kind_breaks_it() -> None:
+    choice = random.Random(8)
+    kinds: tuple[Any, ...] = (None, [], {}, "", "x", "1/0", "-1", "1e5", -1, True, 10**30, [[]], "9" * 5000, 1.5)
+    for seed in range(1500 if SOAK else 150):
+        told = json.loads(certified(proofs(seed)))
+        for path in choice.sample([p[:length] for p in leaves(told) for length in range(1, len(p) + 1)], 6):
+            holder: Any = json.loads(text(told))
+            made, last = holder, path[-1]
+            for each in path[:-1]:
+                made = made[each]
+            made[last] = choice.choice(kinds)
+            refused(sealed_anew(holder))  # or taken: but nothing else
+
+
+def test_steps_that_lead_nowhere_or_come_too_late_are_refused() -> None:
+    told = json.loads(HELD)
+    for steps in (told["steps"] + [told["steps"][0]], told["steps"][::-1], told["steps"][1:], []):
+        assert refused(sealed_anew({**told, "steps": steps}))
+    for measured in ([], [0], told["measured"] * 2, [len(told["steps"])]):
+        assert refused(sealed_anew({**told, "measured": measured}))
+    assert not refused(sealed_anew(told))
+
+
+# ---------------------------------------------------------------- by itself
+
+
+def test_it_shares_no_code_with_what_it_checks() -> None:
+    path = Path(verify.__file__)
+    names = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or "."] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+    }
+    assert names <= set(sys.stdlib_module_names)
+
+
+def test_it_runs_alone_and_compares_texts(tmp_path: Path) -> None:
+    (tmp_path / "verify.py").write_bytes(Path(verify.__file__).read_bytes())
+    (tmp_path / "c.json").write_text(HELD + "\n", "ascii")
+    (tmp_path / "policy").write_text("CREATE UNIT person", "utf-8")
+    (tmp_path / "query").write_text("SELECT 2", "utf-8")
+
+    def run(*more: str) -> tuple[int, str]:
+        command = [sys.executable, "-I", "-S", "verify.py", "c.json", *more]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+        assert not done.stderr
+        return done.returncode, done.stdout
+
+    status, said = run("--policy-text", "policy")
+    assert status == 0 and said.startswith("holds: to person it costs ε = ")
+    assert run("--query-text", "query") == (1, "refused: its query is another one\n")
+    assert run("--answer", "gone")[0] == 1
+
+
+def test_the_certificate_that_the_page_shows_holds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "proofs" / "certificates.md").read_text("utf-8")
+    shown = text(json.loads(page.split("```json\n")[1].split("```")[0]))
+    assert verified(shown)["costs"][0]["epsilon"] == "1/10"
+    rules_listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    assert rules_listed == {*verify.RULES, "composed"}
