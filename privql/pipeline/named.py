@@ -50,7 +50,7 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
                 self._ledger.release_named(self._analyst, name)
                 raise KeyError(name)
             release = self.answer(name)
-        except Forgotten as forgotten:  # before this was made, or since: the names of an open cart are those of its BEGIN
+        except Forgotten as forgotten:  # earlier, or since this was made: an open cart keeps the names of its BEGIN
             return ReleaseSchema(self.names.get(name, name), (), gone=str(forgotten))
         columns = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in release.columns)
         return ReleaseSchema(self.names[name], columns, release.table.alike, growing=name in self.again)
