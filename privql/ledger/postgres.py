@@ -78,6 +78,10 @@ class PostgresStore(Store):
     def _clean(self, connection: Any) -> None:
         """What was erased leaves the tables; the log of the server and its backups are its owner's to see to."""
         for table in ("charge", "draw", "plan", "entry"):
+            query = "SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE schemaname = ? AND tablename = ?"
+            (owned,) = connection.execute(query, (SCHEMA, table)).fetchone()
+            if not owned:  # the server would only warn
+                raise LedgerError("what was forgotten may stand in the tables yet: forget it again as their owner")
             connection.execute(f"VACUUM FULL {table}")
 
     def _recognise(self, server: Any) -> int:

@@ -75,11 +75,13 @@ def _forget(options: argparse.Namespace) -> int:
 
 
 def _incidents(options: argparse.Namespace) -> int:
+    from privql.ledger import on_server
     from privql.pipeline.entries import incidents
 
     found = incidents(inputs.existing_ledger(options.ledger))
+    none = "beside a ledger on a server no incidents are kept" if on_server(options.ledger) else "nothing failed"
     told = "\n".join(f"{one.number}  {one.at}  {one.release_id} of {one.analyst}: {one.words}" for one in found)
-    Printer(options.format, sys.stdout).told(told or "nothing failed", {"incidents": [one.to_json() for one in found]})
+    Printer(options.format, sys.stdout).told(told or none, {"incidents": [one.to_json() for one in found]})
     return ACCEPTED
 
 

@@ -9,6 +9,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -103,6 +105,31 @@ def test_an_anchor_and_a_forgotten_charge(address: str) -> None:
         assert made.verify([anchor]) == ()
         behind(address, "DELETE FROM entry WHERE position = 1")
         assert made.verify([anchor]) != ()
+
+
+def test_whoever_may_write_may_ask_and_cannot_say_that_it_is_forgotten(address: str) -> None:
+    """The rights that the page of the ledger names are enough to ask; what was erased leaves the tables by their
+    owner's hand alone."""
+    role = f"privql_{uuid4().hex}"
+    theirs = psycopg.conninfo.make_conninfo(address, user=role)
+    parts = psycopg.conninfo.conninfo_to_dict(theirs)
+    theirs = (
+        f"postgresql://{role}@/{parts['dbname']}?host={quote(parts['host'], safe='')}&port={parts.get('port', 5432)}"
+    )
+    with ledger(path=address) as made:
+        behind(address, f"CREATE ROLE {role} LOGIN")
+        try:
+            behind(address, f"GRANT USAGE ON SCHEMA privql TO {role}")
+            behind(address, f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA privql TO {role}")
+            with Ledger.open(theirs) as asking:
+                granted = asking.reserve(ask("a"))
+                assert isinstance(granted, Permit)
+                asking.release(granted, b"answer")
+                with pytest.raises(LedgerError, match="forget it again as their owner"):
+                    asking.forget(granted.release_id)
+            assert made.forget(granted.release_id) == () and made.verify() == ()
+        finally:
+            behind(address, f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def storm(program: str, *args: object) -> str:
