@@ -152,7 +152,9 @@ class Ledger:
         with self._store.transaction() as db:
             number = None if release_id is None else naming.charge_number(release_id)
             if release_id is not None and (number is None or entries.entry(db, release_id) is None):
-                raise LedgerError(f"there is no release `{release_id}`")
+                raise LedgerError(
+                    f"there is no release `{release_id}`: it is written as `r7`, and names are their analysts'"
+                )
             gone = forgetting.forget(db, number, analyst, before, by)
         self._store.sweep()
         return gone

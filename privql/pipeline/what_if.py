@@ -25,7 +25,7 @@ from privql.pipeline.policies import catalog_from_ledger, declared, read_policy
 from privql.pipeline.versions import opened
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Budget, Catalog
-from privql.policy.findings import accepted
+from privql.policy.findings import accepted, listing
 from privql.syntax import quote
 
 How = Way | Literal["any"]
@@ -113,7 +113,8 @@ def _other(catalog: Catalog, name: str, epsilon: str | None, delta: str | None, 
     """The budget as it would be declared: read as a policy is."""
     one = next((each for each in catalog.budgets if fold(each.name) == fold(name)), None)
     if one is None:
-        raise refuse("PQL0511", f"the policy has no budget `{name}`", NOWHERE, help="name one that it has")
+        help = f"it has {listing(each.name for each in catalog.budgets)}"
+        raise refuse("PQL0511", f"the policy has no budget `{name}`", NOWHERE, help=help)
     there = epsilon or amount_text(one.epsilon), delta or (amount_text(one.delta) if one.delta else "")
     text = f"CREATE UNIT {quote(one.unit)};\nCREATE BUDGET {quote(one.name)} FOR UNIT {quote(one.unit)} EPSILON "
     text += there[0] + (f" DELTA {there[1]}" if there[1] else "") + (f" SHARES ({shares})" if shares else "") + ";"

@@ -138,4 +138,4 @@ def ledger_commands(ledger: argparse.ArgumentParser, command: Command) -> None:
 
 def _common(made: argparse.ArgumentParser) -> None:
     ledger_option(made)
-    format_option(made)
+    format_option(made, ("table", "json"))  # none of it is a table of rows

@@ -75,4 +75,4 @@ def owner_commands(policy: argparse.ArgumentParser, command: Command) -> None:
             made.add_argument("--reason", default="", metavar="TEXT", help="why less may be protected than before")
             made.add_argument("--as", dest="by", metavar="NAME", help="who applies it (the operating system's user)")
         ledger_option(made)
-        format_option(made)
+        format_option(made, ("table", "json"))  # none of it is a table of rows

@@ -24,5 +24,5 @@ def ledger_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ledger", default="ledger.db", metavar="LEDGER", help="where budget is kept (ledger.db)")
 
 
-def format_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print (table)")
+def format_option(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    parser.add_argument("--format", choices=formats, default="table", help="how to print (table)")

@@ -61,6 +61,10 @@ def test_what_was_charged_is_shown(used: Command) -> None:
     (last,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]  # type: ignore[index]
     assert (last["id"], last["analyst"], last["state"], last["names"]) == ("r3", "bob", "released", ["mine"])
     assert last["charges"][0]["epsilon"] == "3/10"
+    unknown = used("ledger", "what-if", "--budget", "other", "--epsilon", "1")
+    assert unknown.code == 1 and "it has `research`" in unknown.err
+    for words in (("ledger", "show"), ("ledger", "incidents"), ("policy", "history")):
+        assert used(*words, "--format", "csv").code == 2, "a text is no table"
     missing = used("ledger", "show", "r9")
     assert missing.code == 1 and "has no `r9`" in missing.err
     assert used("ledger", "show", "r1", "--last", "1").code == used("ledger", "show", "--last", "0").code == 2
