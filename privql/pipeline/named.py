@@ -34,7 +34,7 @@ class NamedReleases(Mapping[str, ReleaseSchema]):
 
             one = self.again[fold(name)]
             return together({number: self.stored(run) for number, run in self._runs(one).items()}, one.runs)
-        found = self._ledger.release_named(self._analyst, self.names[fold(name)])
+        found = self._ledger.release_named(self._analyst, self.names.get(fold(name), name))
         if found is None:
             raise KeyError(name)
         return found

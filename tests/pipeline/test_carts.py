@@ -176,3 +176,17 @@ def test_what_is_forgotten_while_a_cart_is_open_is_told_as_ever(session: Session
         assert said.code == "PQL0201" and "was forgotten" in said.message, text
     (said,) = refused(session, "CREATE RELEASE r AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.2").diagnostics
     assert said.code == "PQL0208" and "was forgotten" in said.message
+
+
+def test_a_line_of_a_cart_that_reads_what_was_forgotten_says_so_and_the_rest_is_paid_once(session: Session) -> None:
+    made = session.run("CREATE RELEASE r AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.1")
+    counts = [COUNT.format(age, "0.1") for age in (40, 50)]
+    for text in ("BEGIN", "SELECT n FROM r", *counts):
+        session.run(text)
+    session._ledger.forget(made.release_id)
+    for _ in range(2):
+        assert "was forgotten" in str(refused(session, "COMMIT"))
+    before = spent(session)
+    for text in ("ROLLBACK", "BEGIN", *counts):
+        session.run(text)
+    assert len(session.run("COMMIT").answers) == 2 and spent(session) == before
