@@ -206,4 +206,15 @@ class FileStore(Store):
 
     def damage(self, db: sqlite3.Connection) -> list[str]:
         """What is wrong with the file itself."""
-        return [line for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
+        broken = [line for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
+        with closing(sqlite3.connect(MEMORY, isolation_level=None)) as fresh:
+            lay_out(fresh, 0)
+            there, wanted = _made_of(db), _made_of(fresh)
+        broken += [f"it has a {kind} `{name}` that no ledger has" for kind, name in sorted(there - wanted)]
+        return broken + [f"it has no {kind} `{name}`" for kind, name in sorted(wanted - there)]
+
+
+def _made_of(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Tables and indexes, and what else a file may have, by kind and name; without what SQLite makes for itself."""
+    rows = db.execute("SELECT type, name FROM sqlite_master").fetchall()
+    return {(kind, name) for kind, name in rows if not name.startswith("sqlite_")}

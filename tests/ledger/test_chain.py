@@ -168,6 +168,22 @@ def test_every_row_that_is_added_is_seen(original: Path, tmp_path: Path) -> None
             assert wrong(tmp_path / "l"), f"{added} of {table} was added, and nobody saw"
 
 
+@pytest.mark.parametrize(
+    ("tamper", "said"),
+    [
+        ("CREATE TRIGGER t BEFORE UPDATE ON total BEGIN SELECT RAISE(IGNORE); END", "a trigger `t` that no ledger has"),
+        ("CREATE VIEW v AS SELECT * FROM charge", "a view `v` that no ledger has"),
+        ("CREATE TABLE more (said TEXT)", "a table `more` that no ledger has"),
+        ("DROP INDEX charge_slot", "no index `charge_slot`"),
+    ],
+)
+def test_what_a_ledger_is_made_of_is_held(copy: Path, tamper: str, said: str) -> None:
+    """A trigger would undo charges before anybody saw their totals."""
+    with behind(copy) as db:
+        db.execute(tamper)
+    assert wrong(copy) == (f"the file is damaged: it has {said}",)
+
+
 def test_a_grant_that_was_written_before_its_version_is_never_in_force(copy: Path) -> None:
     with behind(copy) as db:
         db.execute("INSERT INTO budget_grant VALUES (3, 'research', 'mallory', NULL, NULL)")
