@@ -150,6 +150,8 @@ class Release:
                 lines.append(f"(nothing was spent; of the real rows it would cost {paid})")
             else:
                 lines.append(f"({paid}" + (f", release {self.release_id})" if self.release_id else ")"))
+        elif self.release_id and not self.dummy:
+            lines.append(f"(free, release {self.release_id})")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -82,6 +82,11 @@ def test_a_query_steers_no_terminal_of_the_owner(used: Command) -> None:
     assert "\x1b" not in used("policy", "history").out
 
 
+def test_an_answer_that_was_given_before_says_that_it_is_free(used: Command) -> None:
+    again = used("run", "-c", COUNT, "--as", "bob").out
+    assert again.endswith("(free, release r3)\n") and "ε" not in again
+
+
 def test_what_is_exported_can_be_verified_by_anybody(used: Command) -> None:
     """Beginning with the identity and the time in the ledger, each head is the hash of the one before and the entry."""
     exported = used("ledger", "export")
