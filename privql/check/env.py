@@ -52,6 +52,7 @@ class Defaults:
 
     epsilon: Mapping[str, Fraction]
     delta: Mapping[str, Fraction]
+    granted: bool = True  # whether the one that was chosen is open to who asks
 
 
 @frozen

@@ -216,6 +216,9 @@ def _set(statement: ast.SetOption, env: Env) -> Env:
             if fold(name) not in {fold(b) for b in budgets}:
                 raise unknown_name("PQL0209", "budget", name, statement.value.span, budgets)
             given = Defaults(env.default_epsilon, env.default_delta) if env.defaults is None else env.defaults(name)
+            if not given.granted:
+                help = "`SHOW BUDGET` lists yours; ask the owner for `GRANT … TO …`"
+                raise refuse("PQL0505", f"budget `{name}` is not open to you", statement.value.span, help=help)
             return replace(
                 env,
                 settings=replace(env.settings, budget=name),

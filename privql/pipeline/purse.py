@@ -12,6 +12,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.kernel.events import Events
 from privql.ledger import BudgetState, Ledger
+from privql.names import fold
 from privql.pipeline.bills import chosen
 from privql.pipeline.figures import left_text, moment, more_text
 
@@ -35,13 +36,15 @@ class Purse:
         or a hundredth of what there is."""
         epsilons: dict[str, Fraction] = {}
         deltas = dict.fromkeys(units, Fraction(0))
+        granted = self.chosen is None
         for unit in units:
             if states := self.usable(unit):
+                granted = granted or fold(states[0].budget.name) == fold(self.chosen or "")
                 epsilon, delta = states[0].budget.default_epsilon, states[0].budget.default_delta
                 if epsilon is not None:
                     epsilons[unit] = epsilon
                 deltas[unit] = states[0].limit.delta / 100 if delta is None else delta
-        return Defaults(epsilons, deltas)
+        return Defaults(epsilons, deltas, granted)
 
 
 @frozen

@@ -257,6 +257,9 @@ def test_a_budget_is_chosen() -> None:
         session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 2")
         spent = {one.budget.name: str(one.spent.epsilon) for one in session.budget().budgets}
         assert spent == {"research": "0", "extra": "2", "club": "0"}
+    with clinic(policy, "bob") as session:  # who would pay from another, and be refused by the ledger
+        assert refused(session, "SET budget = extra") == ["PQL0505"]
+        assert session.check("SET budget = research").ok
 
 
 @pytest.mark.parametrize(
