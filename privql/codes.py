@@ -65,6 +65,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0510": "the ledger cannot go on",
     "PQL0511": "a call from Python cannot be carried out",
     "PQL0512": "a release is not made again",
+    "PQL0513": "a release is not made more accurate",
     "PQL0601": "the engine could not finish the query",
     "PQL0602": "the data of a table cannot be used",
     "PQL0603": "the data changed since the owner verified it",

@@ -422,8 +422,15 @@ class Trees:
         return ast.AlterBudget(self.name(), *amounts, self.one(STRINGS))
 
     def refine(self) -> ast.Refine:
-        asked = ast.Privacy(within=self.amount(), within_percent=self.chance(), confidence=self.maybe(self.amount, 0.5))
-        return ast.Refine(self.name(), asked)
+        more = [self.maybe(self.amount) for _ in range(2)]
+        asked = ast.Privacy(
+            within=self.amount(),
+            within_percent=self.chance(),
+            confidence=self.maybe(self.amount, 0.5),
+            max_epsilon=more[0],
+            given=more[1],
+        )
+        return ast.Refine(self.name(), asked, self.maybe(self.name))
 
     def grant(self) -> ast.Grant:
         epsilon = self.maybe(self.amount)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from privql.diagnostics import Span
 from privql.domains import Domain
@@ -44,6 +44,7 @@ class ReleaseSchema:
     poisoned: bool = False  # its statement failed: dependants stay silent
     gone: str = ""  # that it was forgotten, and when
     growing: bool = False  # all runs so far of one that is made again and again
+    made: object = field(default=None, repr=False, compare=False)  # how an earlier line will measure it
 
 
 @frozen
@@ -91,6 +92,7 @@ class Env:
     cart: Cart | None = None
     standing: Mapping[str, Fraction] = field(default_factory=dict)  # by release that is made again: the ε of a run
     defaults: Callable[[str], Defaults] | None = None  # those of a budget that SET chooses
+    earlier: Callable[[str, Span, Env], Any] | None = None  # a release that was answered, and how it was asked
 
     def release(self, name: str) -> ReleaseSchema | None:
         return self.releases.get(fold(name))

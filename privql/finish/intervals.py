@@ -21,17 +21,18 @@ Three facts make the kept set an interval that can be found by bisection:
   closed form for continuous noise, taken one unit closer, stands for the sum over the discrete law.
 
 Of Gaussians (1-m)·N₁ - m·N₂ is one again, of deviation σ·√((1-m)² + m²), but for their rounding, which moves it by 1/2
-at most. The distance is linear in m and that root is convex, so what is kept on either side of the estimate reaches
-to the end, or to the only place where the two are equal.
+at most, or by 1 where they are merged of several. The distance is linear in m and that root is convex, so what is kept
+on either side of the estimate reaches to the end, or to the only place where the two are equal.
 """
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from privql.kernel.noises import Noise
+from privql.kernel.noises import Left, off
 from privql.kernel.two import EXACT_BELOW, reach_of_coupling
 
 SPAN = 32  # scales on either side that a sum over the discrete law covers; exp(-32) of it is left
@@ -39,7 +40,7 @@ STEPS = 36
 ROUNDING = 1e-12  # far above what the floats here can lose, far below any interval worth printing
 
 
-def mean_interval(a: int, b: int, scale: Fraction, confidence: float, noise: Noise = "laplace") -> tuple[float, float]:
+def mean_interval(a: int, b: int, scale: Fraction, confidence: float, noise: Left = "laplace") -> tuple[float, float]:
     """Bounds of A/(A+B), within [0, 1], from `a` = A + noise and `b` = B + noise at `scale`."""
     if not 0 < confidence < 1:
         raise ValueError("a confidence lies strictly between 0 and 1")
@@ -54,15 +55,15 @@ def mean_interval(a: int, b: int, scale: Fraction, confidence: float, noise: Noi
     return max(0.0, estimate - share_below - ROUNDING), min(1.0, estimate + share_above + ROUNDING)
 
 
-def _farthest(a: int, b: int, scale: Fraction, miss: float, noise: Noise) -> float:
+def _farthest(a: int, b: int, scale: Fraction, miss: float, noise: Left) -> float:
     """How far above A/(A+B) a share can lie and still be kept; rounded up."""
     estimate, room = a / (a + b), b / (a + b)
     total = float((a + b) / scale)
     reach = reach_of_sum if scale < EXACT_BELOW else reach_of_coupling
     t = float(scale)
     slack = 2 * _beyond(float(a / scale)) * _beyond(float(b / scale))
-    if noise == "gaussian":
-        reach, slack = reach_of_gaussians, 0.0
+    if noise != "laplace":
+        reach, slack = partial(reach_of_gaussians, moved=0.5 + float(off(noise))), 0.0
 
     def kept(distance: float) -> bool:
         share = min(estimate + distance, 1.0)
@@ -102,7 +103,7 @@ def reach_of_sum(share: float, distance: float, scale: float) -> float:
     return min(2 * float(density @ np.where(least > 0, outside, 1 - outside)) + math.exp(-SPAN), 1.0)
 
 
-def reach_of_gaussians(share: float, distance: float, scale: float) -> float:
+def reach_of_gaussians(share: float, distance: float, scale: float, moved: float = 0.5) -> float:
     """At least P[|(1-share)·X₁ - share·X₂| >= distance·scale]: a normal number's chance, which rounding moved by
-    1/2 at most."""
-    return math.erfc(max(distance - 0.5 / scale, 0.0) / math.sqrt(2 * ((1 - share) ** 2 + share**2)))
+    so much at most."""
+    return math.erfc(max(distance - moved / scale, 0.0) / math.sqrt(2 * ((1 - share) ** 2 + share**2)))

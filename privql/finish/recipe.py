@@ -9,7 +9,7 @@ from typing import Literal
 from privql.check.relations import Block
 from privql.frozen import frozen
 from privql.kernel.features import Steps, Total
-from privql.kernel.noises import Noise
+from privql.kernel.noises import Left
 from privql.kernel.scalars import ValueType
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Contribution, Hats, Key, Powers, cells
@@ -29,7 +29,7 @@ class Recipe:
     scale: Fraction  # of the noise, in steps
     type: ValueType  # of the answer
     gives: Literal["mean", "count", "sum"] = "mean"  # what is read off the two cells of a `Balance`
-    noise: Noise = "laplace"
+    noise: Left = "laplace"
 
     @property
     def width(self) -> int:
@@ -85,4 +85,4 @@ class Law:
     scale: Fraction
     low: int = 0
     high: int = 0
-    noise: Noise = "laplace"
+    noise: Left = "laplace"

@@ -29,7 +29,8 @@ import numpy.typing as npt
 from privql.finish.recipe import Recipe
 from privql.frozen import frozen
 from privql.kernel.features import Tally, Total
-from privql.kernel.noises import Noise
+from privql.kernel.merged import ROUNDED
+from privql.kernel.noises import Left
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Hats, Powers
@@ -76,11 +77,12 @@ def resampled(recipe: Recipe) -> bool:
     return isinstance(recipe.contribution, Tally | Total | Balance | Powers | Hats | Count)
 
 
-def sample(noise: Noise, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
+def sample(noise: Left, scale: Fraction, count: int, source: np.random.Generator) -> list[int]:
     """Draws of the noise of one cell: a rounded Gaussian, or the difference of two rounded-down exponentials."""
     wide = float(scale)
-    if noise == "gaussian":
-        drawn = np.rint(source.normal(0, wide, count))
+    if noise != "laplace":
+        spread = math.hypot(wide, math.sqrt(ROUNDED)) if noise == "merged" else wide
+        drawn = np.rint(source.normal(0, spread, count))
     else:
         drawn = np.floor(source.exponential(wide, count)) - np.floor(source.exponential(wide, count))
     return drawn.astype(np.int64).tolist() if wide < 1 << 50 else [int(each) for each in drawn]

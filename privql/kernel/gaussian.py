@@ -23,6 +23,7 @@ from privql.kernel.normal import density, mills, tail
 from privql.kernel.search import least
 
 _DIGITS = 6  # of what is found: nobody sees more in the noise, and certificates stay short
+_NOTHING = Fraction(0)
 _MOST_BITS = 1 << 13  # where so many do not tell two sides apart, the dearer one is taken
 
 
@@ -71,23 +72,25 @@ def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
     return _decimal(least(lambda rank: affordable(_decimal(rank, 4), mu, delta), _rank(guess, 4)), 4)
 
 
-def halfwidth(sigma: Fraction, confidence: Fraction) -> int:
-    """The least h >= 0 with P[|X| > h] <= 1 - confidence."""
+def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING) -> int:
+    """The least h >= 0 with P[|X| > h] <= 1 - confidence. `before`: how far X was from normal before it was rounded."""
     if sigma <= 0:
         raise ValueError("a deviation is positive")
     miss = _miss(confidence)
     guess = int(sigma * Fraction(_quantile(miss)))
-    return least(lambda h: h >= 0 and _kept(h, sigma, miss), guess)
+    return least(lambda h: h >= 0 and _kept(h - before, sigma, miss), guess)
 
 
-def halfwidth_of_two(sigma: Fraction, weights: tuple[int, int], over: int, confidence: Fraction) -> int:
+def halfwidth_of_two(
+    sigma: Fraction, weights: tuple[int, int], over: int, confidence: Fraction, before: Fraction = _NOTHING
+) -> int:
     """An h with P[|E| > h] <= 1 - confidence, where a whole number + (p·X₁ + q·X₂) / over, rounded, is off by E.
 
     p·X₁ + q·X₂ is normal, of deviation σ·√(p² + q²), but for what rounding moves: (|p| + |q|)/2 at most.
     """
     p, q = map(abs, weights)
     square = (p * p + q * q) * sigma * sigma
-    moved = Fraction(p + q, 2)
+    moved = (p + q) * (Fraction(1, 2) + before)
 
     def kept(h: int) -> bool:
         far = over * (h + Fraction(1, 2)) - moved
@@ -98,12 +101,13 @@ def halfwidth_of_two(sigma: Fraction, weights: tuple[int, int], over: int, confi
     return least(kept, guess)
 
 
-def sigma_within(halfwidth: int, confidence: Fraction) -> Fraction:
+def sigma_within(halfwidth: int, confidence: Fraction, before: Fraction = _NOTHING) -> Fraction:
     """The greatest σ of six significant digits with P[|X| > halfwidth] <= 1 - confidence."""
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
     miss = _miss(confidence)
-    return greatest_sigma(lambda sigma: _kept(halfwidth, sigma, miss), (halfwidth + 0.5) / _quantile(miss))
+    far = halfwidth - before
+    return greatest_sigma(lambda sigma: _kept(far, sigma, miss), float(far + Fraction(1, 2)) / _quantile(miss))
 
 
 def greatest_sigma(enough: Callable[[Fraction], bool], guess: float = 1.0) -> Fraction:
@@ -138,7 +142,7 @@ def root_above(square: Fraction) -> Fraction:
     return (root if root * root >= scaled else root + 1) / Fraction(10) ** places
 
 
-def _kept(h: int, sigma: Fraction, miss: Fraction) -> bool:
+def _kept(h: Fraction, sigma: Fraction, miss: Fraction) -> bool:
     return _beyond((h + Fraction(1, 2)) / sigma, miss)
 
 

@@ -22,6 +22,7 @@ Missed = Callable[[Beyond], float]
 
 FEWEST = 10  # rows: of fewer a sample's variance is too far from that of all rows
 _ROUNDING = 1e-9  # far above what the floats here can lose
+_NOTHING, _HARDLY = Fraction(0), Fraction(1, 10**9)
 _QUARTER = 0.25  # no variance is a greater share of the range squared
 _TRIED = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # how far means may be off, in errors of the variance
 
@@ -45,10 +46,15 @@ def epsilon_of(missed: Missed, sensitivity: int, confidence: Fraction) -> Fracti
     return least_epsilon(lambda epsilon: missed(partial(_laplace, float(sensitivity / epsilon))) <= most)
 
 
-def sigma_of(missed: Missed, confidence: Fraction) -> Fraction:
-    """The greatest σ of six significant digits of which Gaussian noise is."""
-    most = float(1 - confidence) * (1 - _ROUNDING)
-    return greatest_sigma(lambda sigma: missed(partial(_gaussian, float(sigma))) <= most)
+def sigma_of(missed: Missed, confidence: Fraction, before: Fraction = _NOTHING) -> Fraction | None:
+    """The greatest σ of six significant digits of which Gaussian noise is; None where rounding alone is too much.
+    `before`: how far it may be from normal before it is rounded."""
+    most, moved = float(1 - confidence) * (1 - _ROUNDING), 0.5 + float(before)
+
+    def enough(sigma: Fraction) -> bool:
+        return missed(partial(_gaussian, float(sigma), moved)) <= most
+
+    return greatest_sigma(enough) if enough(_HARDLY) else None
 
 
 def _mean_missed(whole: int, error: float, rows: int, beyond: Beyond) -> float:
@@ -133,12 +139,12 @@ def _laplace(scale: float, wide: float, rest: float, cells: int, distance: float
     return min(blended, single)
 
 
-def _gaussian(sigma: float, wide: float, rest: float, cells: int, distance: float) -> float:
+def _gaussian(sigma: float, moved: float, wide: float, rest: float, cells: int, distance: float) -> float:
     whole = wide + rest
     wide = max(wide, whole / 2)
-    near = distance - whole / 2  # by so much rounding may have moved it
+    near = distance - whole * moved  # by so much rounding may have moved it
     together = float_tail(near / (sigma * math.hypot(wide, whole - wide))) if near > 0 else 1.0
-    return min(together, cells * float_tail((_passing(distance / whole) - 0.5) / sigma))
+    return min(together, cells * float_tail((_passing(distance / whole) - moved) / sigma))
 
 
 def _passing(distance: float) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from privql.kernel import losses
 from privql.kernel.losses import NO_LOSS
-from privql.ledger import chain, notes, plans, standing, windows
+from privql.ledger import chain, notes, plans, refining, standing, windows
 from privql.ledger.anchors import Anchor
 from privql.ledger.asked import identity
 from privql.ledger.charges import drawn, overdrawn
@@ -71,6 +71,8 @@ def _charge(db: sqlite3.Connection, one: Entry, erased: set[str]) -> Iterator[st
         yield f"{name}: it is not {one.state}"
     if not one.charges and one.measurements != FREE:
         yield f"{name}: it charges nothing"
+    if not forgotten:
+        yield from refining.audit(db, one)
     if one.plan is not None:
         yield from plans.covered(db, number)
 

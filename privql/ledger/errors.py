@@ -56,6 +56,10 @@ class NoMoreRuns(LedgerError):
     """A standing release has ended, or may not go on."""
 
 
+class NotRefined(LedgerError):
+    """A release that another measurement cannot be merged with, or not any more."""
+
+
 class OverBudget(LedgerError):
     """The query cannot be paid for. `left` is what this analyst could still spend from `budget` on `unit`."""
 

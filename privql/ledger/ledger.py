@@ -26,10 +26,12 @@ from privql.ledger import (
     notes,
     plans,
     policies,
+    refining,
     spendings,
     standing,
 )
 from privql.ledger.anchors import Anchor
+from privql.ledger.asked import asked as weighed
 from privql.ledger.budgets import BudgetRow, BudgetState, GrantRow
 from privql.ledger.chain import Link
 from privql.ledger.errors import LedgerError, StalePolicy
@@ -219,6 +221,8 @@ class Ledger:
         def charge(db: sqlite3.Connection) -> Permit | Replay:
             policy = self._current(db)
             asked = self._still_meant(db, policy, request)
+            if asked.refines is not None:
+                refining.check(db, policy, weighed(db, policy, asked), asked.refines)
             return charges.reserve(db, self._store.ledger_id, policy, asked, place)
 
         return self._store.at_once(charge)
@@ -325,6 +329,22 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             release = naming.named(db, analyst, name)
             return None if release is None else charges.seen(db, self._current(db), analyst, release)
+
+    def earlier(self, analyst: str, name: str, id_alone: bool = False) -> Entry | None:
+        """A release that this analyst may see, by its name or number; NotRefined if none can be merged with it."""
+        with self._store.transaction("DEFERRED") as db:
+            return refining.earlier(db, self._current(db), analyst, name, id_alone)
+
+    def is_same(self, request: Request, release_id: str) -> bool:
+        """Whether the release is the answer of this very query."""
+        with self._store.transaction("DEFERRED") as db:
+            policy = self._current(db)
+            return refining.same(weighed(db, policy, self._still_meant(db, policy, request)), db, release_id)
+
+    def noisy(self, analyst: str, release_id: str) -> bytes:
+        """What a release measured, for those who may see it."""
+        with self._store.transaction("DEFERRED") as db:
+            return refining.noisy(db, self._current(db), analyst, release_id)
 
     def release_names(self, analyst: str) -> tuple[str, ...]:
         """What the analyst's releases are called, oldest first."""

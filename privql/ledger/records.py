@@ -48,6 +48,7 @@ class Request:
     tables: tuple[str, ...]
     name: str | None = None  # CREATE RELEASE name AS …
     budget: str | None = None  # which budget pays, where the analyst has several for a unit
+    refines: str | None = None  # the release that it makes more accurate
 
 
 @frozen

@@ -162,14 +162,17 @@ def _measurement(one: Measurement, source: Source | None) -> dict[str, Any]:
     before the bounds that they follow from are found. `also`: what is read off the same cells. The `scale` of a
     Gaussian is its deviation. Those of a block are paid for together, with what their ε and δ add up to. Of what is
     measured at knots they are in rows, one of which adds 1 to all cells together; `reached` is the last knot whose
-    cell was taken as it is."""
-    scale, grid = one.scale, one.grid
+    cell was taken as it is. `merged`: the deviations of earlier answers, and what they and this one leave together."""
+    scale, grid = one.drawn, one.grid
     out = _said(one.aggregate.text, one.aggregate.span, source)
     gaussian = one.noise == "gaussian"
     unknown = None if gaussian else str(one.sensitivity.l1 * grid) + f"/({one.epsilon})"
     noise = str(scale * grid) if scale is not None else unknown
     if gaussian:
         out["mu_squared"] = str(one.mu_squared) if one.mu_squared is not None else None
+    if one.before:
+        merged = [str(sigma * grid) for sigma in one.before]
+        out["merged"] = {"with": merged, "scale": str(one.scale * grid) if one.scale is not None else None}
     if one.also:
         out["also"] = [other.text for other in one.also]
     if one.reached is not None:

@@ -50,8 +50,9 @@ def check_statement(statement: ast.Statement, span: Span, source: Source, env: E
     except PrivQLError as error:
         diagnostics = tuple(d.in_source(source) for d in error.diagnostics)
         failed = StatementCheck(source, span, kind, statement, diagnostics, env, silent=not diagnostics)
-        if isinstance(statement, ast.CreateRelease):
-            env = env.promising(ReleaseSchema(statement.name, (), poisoned=True))
+        name = statement.name if isinstance(statement, ast.CreateRelease) else getattr(statement, "new", None)
+        if name is not None:
+            env = env.promising(ReleaseSchema(name, (), poisoned=True))
         return failed, env
     notes = tuple(note.in_source(source) for note in context.notes)
     return replace(
@@ -73,6 +74,8 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
             assert inner is not None
             if isinstance(inner, ast.CreateRelease):
                 return _released(inner, made, context), env
+            if isinstance(inner, ast.Refine):
+                return _refined(inner, made, context), env
             return _query(inner, made, context), env
         case ast.Show(what=what):
             if what.upper() not in SHOWN:
@@ -91,7 +94,8 @@ def _statement(statement: ast.Statement, made: StatementCheck, context: Context)
         case ast.Rollback():
             return made, _open(env, "there is nothing to ROLLBACK", statement.span, "leave it out").before
         case ast.Refine():
-            raise not_yet("REFINE", statement.span, "ask anew, with the accuracy that is wanted")
+            made = _refined(statement, made, context)
+            return (made, env) if statement.new is None else _named(statement.new, statement.span, made, env)
         case ast.Drop():
             raise not_yet(f"DROP {statement.kind}", statement.span, "leave it: what is released stays so")
         case _:
@@ -115,15 +119,7 @@ def _query(node: ast.Query, made: StatementCheck, context: Context) -> Statement
 
 
 def _create_release(statement: ast.CreateRelease, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:
-    env = context.env
-    taken = env.catalog.table(statement.name) or env.catalog.view(statement.name)
-    if taken is not None:
-        raise refuse(
-            "PQL0208", f"`{statement.name}` is a table's name", statement.span, help="give the release another name"
-        )
-    before = env.releases.get(fold(statement.name))
-    if before is not None and fold(statement.name) in env.promised:
-        raise refuse("PQL0208", f"two releases named `{statement.name}`", statement.span, help="give one another name")
+    _check_name(statement.name, statement.span, context.env)
     made = _released(statement, made, context)
     assert made.query is not None
     columns = made.query.columns
@@ -137,16 +133,39 @@ def _create_release(statement: ast.CreateRelease, made: StatementCheck, context:
     if statement.columns:
         columns = tuple(replace(column, name=name) for column, name in zip(columns, statement.columns, strict=True))
         made = replace(made, query=replace(made.query, columns=columns))
-    promised = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in columns)
+    return _promised(statement.name, statement.span, made, context.env)
+
+
+def _check_name(name: str, span: Span, env: Env) -> None:
+    if env.catalog.table(name) or env.catalog.view(name):
+        raise refuse("PQL0208", f"`{name}` is a table's name", span, help="give the release another name")
+    if fold(name) in env.promised:
+        raise refuse("PQL0208", f"two releases named `{name}`", span, help="give one another name")
+
+
+def _named(name: str, span: Span, made: StatementCheck, env: Env) -> tuple[StatementCheck, Env]:
+    _check_name(name, span, env)
+    return _promised(name, span, made, env)
+
+
+def _promised(name: str, span: Span, made: StatementCheck, env: Env) -> tuple[StatementCheck, Env]:
+    """The release that it will be, for the lines below."""
     assert made.query is not None
+    promised = tuple(ReleaseColumn(c.name, c.type, c.domain) for c in made.query.columns)
     alike = partial(_alike, made.query, env)
-    schema = ReleaseSchema(statement.name, promised, alike)
+    schema = ReleaseSchema(name, promised, alike, made=made)
     if made.again is not None:
         from privql.pipeline import runs
 
-        runs.check_columns(promised, statement.span)
+        runs.check_columns(promised, span)
         schema = runs.promised(made.again, promised, alike)
-    return replace(made, name=statement.name), env.promising(schema)
+    return replace(made, name=name), env.promising(schema)
+
+
+def _refined(statement: ast.Refine, made: StatementCheck, context: Context) -> StatementCheck:
+    from privql.pipeline.refining import refined  # most texts have none
+
+    return refined(statement, made, context)
 
 
 def _released(statement: ast.CreateRelease, made: StatementCheck, context: Context) -> StatementCheck:

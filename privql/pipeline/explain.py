@@ -35,7 +35,9 @@ def explain(check: StatementCheck) -> str:
     out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
     if check.again is not None:
         out += folded(_again(check.again), 0)
-    hints = cheaper(check) if check.again is None else ()
+    if check.refines is not None:
+        out.append(f"asked anew: {check.refines.anew}")
+    hints = cheaper(check) if check.again is None and check.refines is None else ()
     if hints:
         out.append("cheaper:")
         for hint in hints:

@@ -39,7 +39,7 @@ class Lookup:
         return check
 
     def _answered(self, check: StatementCheck) -> StatementCheck:
-        from privql.pipeline.request import inputs, read_by, request_for
+        from privql.pipeline.request import read_by, request_for
 
         assert check.query is not None
         for name in read_by(check.query) if check.env.promised else ():
@@ -53,11 +53,13 @@ class Lookup:
         check = replace(check, request=request_for(check, self.analyst, self.version, released))
         assert check.request is not None
         try:
-            given = inputs(check, self.release_id) if check.env.promised else check.request.parameters
+            asked = check.request
+            if check.env.promised:
+                asked = request_for(check, self.analyst, self.version, self.release_id)
         except KeyError:  # it reads a release that an earlier line has yet to make
             self._new(check)
             return check
-        found = self.ledger.find(replace(check.request, parameters=given))
+        found = self.ledger.find(asked)
         return check if found is None else replace(check, spared="replay")
 
     def _run(self, check: StatementCheck) -> StatementCheck:

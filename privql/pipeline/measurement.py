@@ -9,6 +9,7 @@ from fractions import Fraction
 from privql.check.relations import Aggregate
 from privql.check.typed import Context
 from privql.domains import number_text
+from privql.kernel import merged
 from privql.kernel.cost import amount_text
 from privql.kernel.gaussian import root_above
 from privql.kernel.noises import halfwidth
@@ -105,13 +106,26 @@ def _summed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
     for argument in (one.aggregate, *_further(one.aggregate)):
         for line in _argument(argument, check, told):
             yield folded(line, 4)
-    scale = _UNKNOWN[one.noise] if one.scale is None else f"{_SCALES[one.noise]} {rough(one.scale * grid)}"
-    error = "" if one.split else f", {scale}, {_error(one)}"
-    yield folded(f"{_priced(one, total)}{error}", 4)
+    if one.before:
+        yield folded(_merged(one, total), 4)
+    else:
+        scale = _UNKNOWN[one.noise] if one.scale is None else f"{_SCALES[one.noise]} {rough(one.scale * grid)}"
+        error = "" if one.split else f", {scale}, {_error(one)}"
+        yield folded(f"{_priced(one, total)}{error}", 4)
     for other in one.also:
         width = one.halfwidth(_SURE, other)
         error = f": ± {rough(width)} at 95%" if width is not None else ""
         yield folded(f"{other.text} comes from this measurement{error}", 4)
+
+
+def _merged(one: Measurement, total: Amount) -> str:
+    """What was measured before, and what is added to it."""
+    known = rough(merged.deviation(one.before) * one.grid)
+    if one.drawn is None:
+        return f"as it was: deviation {known}, {_error(one)}"
+    assert one.scale is not None
+    new = f"{_priced(one, total)}, deviation {rough(one.drawn * one.grid)}"
+    return f"{new}; merged with what has {known}: deviation {rough(one.scale * one.grid)}, {_error(one)}"
 
 
 def _at_knots(

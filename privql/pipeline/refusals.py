@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError
-from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, OverBudget, TooManyResumes
+from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, NotRefined, OverBudget, TooManyResumes
 from privql.pipeline.figures import left_text
 from privql.pipeline.instead import instead
 from privql.pipeline.report import StatementCheck
@@ -20,6 +20,9 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
         case NoMoreRuns():
             help = "read what was released (`SHOW RELEASES`), or begin another under a name of its own"
             return refuse("PQL0512", str(problem), check.span, help=help).in_source(check.source)
+        case NotRefined():
+            help = "ask anew, with the accuracy that is wanted"
+            return refuse("PQL0513", str(problem), check.span, help=help).in_source(check.source)
         case TooManyResumes():
             why = "whether the data made it fail is something that no charge pays for"
             help = f"ask the owner: `privql ledger allow {problem.release}` lets it run again; nothing was charged now"

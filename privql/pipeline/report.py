@@ -12,6 +12,7 @@ from privql.check.env import Env
 from privql.check.relations import Attribute, CheckedQuery
 from privql.diagnostics import Diagnostic, Source, Span, span_json
 from privql.frozen import frozen
+from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.names import fold
 from privql.pipeline.certificate import measurements_json
@@ -31,6 +32,17 @@ Spared = Literal["replay", "same as before", "paid for", "rolled back"]  # answe
 
 
 @frozen
+class Refines:
+    """A release that is made more accurate. `id`: None where a line above has yet to make it. `anew`: what asking
+    for as much from the start would cost."""
+
+    name: str
+    id: str | None
+    measured: StatementCheck
+    anew: Cost
+
+
+@frozen
 class StatementCheck:
     """One statement: accepted and priced, or rejected with reasons."""
 
@@ -47,6 +59,7 @@ class StatementCheck:
     spared: Spared | None = None  # why running it spends nothing, though it measures
     request: Request | None = field(default=None, repr=False)  # as the ledger knows it, whatever names it reads
     slot: tuple[Prepaid, int] | None = None  # of a plan, that was paid for it
+    refines: Refines | None = None  # and with which answer its own is merged
     again: Runs | None = None  # how often it is made, and at which price: its plan is that of one run
     after: Env | None = field(default=None, repr=False)  # what the next statement is checked against
     silent: bool = False  # it depends on a statement that failed, and that said why

@@ -13,7 +13,7 @@ from privql.frozen import rebuilt, rebuilt_inside
 from privql.ledger import Request
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
-from privql.pipeline.report import StatementCheck
+from privql.pipeline.report import Refines, StatementCheck
 from privql.syntax import ast, unparse
 from privql.syntax.names import quote
 
@@ -25,7 +25,7 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
     assert check.plan is not None
     return Request(
         analyst=analyst,
-        query=canonical(check),
+        query=canonical(check, released),
         parameters=inputs(check, released),
         policy_version=policy_version,
         charges=tuple(check.plan.events_by_unit.items()),
@@ -33,17 +33,29 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         tables=tuple(dict.fromkeys(_tables(check))),
         name=check.name,
         budget=check.budget,
+        refines=None if check.refines is None else refines(check.refines, released),
     )
 
 
 def kept_text(check: StatementCheck, released: Released) -> str:
     """By what a named answer that cost nothing is known."""
-    return f"{canonical(check)} {inputs(check, released)}"
+    return f"{canonical(check, released)} {inputs(check, released)}"
 
 
-def canonical(check: StatementCheck) -> str:
+def refines(one: Refines, released: Released) -> str:
+    """Which release it makes more accurate."""
+    return one.id or released(one.name)
+
+
+def canonical(check: StatementCheck, released: Released) -> str:
     """The query's text, in one spelling of blanks, keywords and functions."""
     node = rebuilt(check.statement, _spelled)
+    if isinstance(node, ast.Refine):
+        assert check.refines is not None
+        said = node.privacy
+        if said.confidence is None:
+            said = replace(said, confidence=ast.Number(str(100 * check.env.confidence)))
+        return unparse(replace(node, name=refines(check.refines, released), privacy=said, new=None))
     if isinstance(node, ast.CreateRelease):
         columns = f"({', '.join(map(quote, node.columns))}) " if node.columns else ""
         return columns + unparse(node.query)
@@ -71,6 +83,7 @@ def inputs(check: StatementCheck, released: Released) -> str:
             "releases": {name: released(name) for name in read_by(check.query)},
             "groups": [[_digest(key.members) for key in block.keys] for block in check.query.blocks],
             **_run(check),
+            **({} if check.refines is None else {"refines": refines(check.refines, released)}),
         }
     )
 

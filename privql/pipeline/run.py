@@ -27,7 +27,7 @@ from privql.pipeline.places import Places
 from privql.pipeline.refusals import engine_failed, ledger_refused
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import kept_text, leaves, read_by, request_for, roots
-from privql.pipeline.steps import Answered, Program, derived
+from privql.pipeline.steps import Answered, Merge, Program, derived
 from privql.plan.program import Plan
 from privql.release import release
 
@@ -90,12 +90,13 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
             post.rehearse(derived(check.query, rel, columns), released, dummies)
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
+    merge = _merging(check, desk)
     request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
     granted = desk.ledger.reserve(request, *(check.slot or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
     try:
-        return _measured(check, granted, desk, engine, tables)
+        return _measured(check, granted, desk, engine, tables, merge)
     except EngineError as problem:
         if problem.kind != "failed":
             raise
@@ -107,7 +108,23 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
 
 
-def _measured(check: StatementCheck, granted: Permit, desk: Desk, engine: Engine, tables: Sequence[str]) -> Release:
+def _merging(check: StatementCheck, desk: Desk) -> Merge:
+    """With the earlier answers that a refined one is merged with; nothing for most."""
+    if check.refines is None:
+        return lambda _, rows: rows
+    from privql.pipeline.merging import merging
+
+    return merging(check, desk.ledger, desk.analyst, desk.release_id)
+
+
+def _measured(
+    check: StatementCheck,
+    granted: Permit,
+    desk: Desk,
+    engine: Engine,
+    tables: Sequence[str],
+    merge: Merge,
+) -> Release:
     """The answer that a permit allows, stored."""
     assert check.query is not None and check.plan is not None
     program = Program(
@@ -117,6 +134,7 @@ def _measured(check: StatementCheck, granted: Permit, desk: Desk, engine: Engine
             granted, step, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics
         ),
         lambda query, blocks: _answer(query, blocks, desk),
+        merge,
     )
     answered = program.run()
     noisy = tuple(

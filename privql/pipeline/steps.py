@@ -28,6 +28,7 @@ from privql.plan.ranks import cell
 
 Rows = list[tuple[Any, ...]]
 Release = Callable[[int, Sequence[Released], Mapping[str, Table]], list[Rows]]
+Merge = Callable[[BlockPlan, Rows], Rows]  # with the earlier answers of a release that is made more accurate
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
 _GIVES: Mapping[str, Literal["mean", "count", "sum"]] = {"avg": "mean", "count": "count", "sum": "sum"}
@@ -51,6 +52,7 @@ class Program:
     plans: Sequence[BlockPlan]
     release: Release
     computed: Computed
+    merge: Merge = lambda _, rows: rows
     found: dict[int, Rows] = field(default_factory=dict)  # the groups of blocks that had to look for them
     numbers: dict[int, Rows] = field(default_factory=dict)  # and of how many units each is, where that was said
     bounded: dict[int, BlockPlan] = field(default_factory=dict)  # blocks that had to look for anything, and have
@@ -119,7 +121,7 @@ class Program:
     def _answer(self, plan: BlockPlan, rows: Rows) -> None:
         recipes = recipes_of(plan)
         groups = plan.groups(self._found(plan))
-        rows = rows if plan.measurements else [()] * len(groups)
+        rows = self.merge(plan, rows) if plan.measurements else [()] * len(groups)
         if plan.numbers is not None:
             rows = [row + number for row, number in zip(rows, self.numbers[plan.numbers.block], strict=True)]
         plan, levels = _reached(plan, rows), levels_of(plan)
@@ -147,7 +149,7 @@ def recipes_of(plan: BlockPlan) -> tuple[Recipe, ...]:
             out.append(Recipe(one.placed.term.steps, at, one.scale, aggregate.type))
             continue
         gives = _GIVES.get(aggregate.function, "mean")
-        out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives, one.noise))
+        out.append(Recipe(one.contribution, starts[source], one.scale, aggregate.type, gives, one.law))
     return tuple(out)
 
 

@@ -132,9 +132,9 @@ class Till:
                 self._leave(one)
             case ast.Rollback():
                 self._leave(one)
-            case ast.Query() | ast.CreateRelease() if one.env.cart is not None:
+            case ast.Query() | ast.CreateRelease() | ast.Refine() if one.env.cart is not None:
                 self._cart, self._within = (*self._cart, one), one.after
-            case ast.Query() | ast.CreateRelease():
+            case ast.Query() | ast.CreateRelease() | ast.Refine():
                 yield self._answer(one)
             case ast.SetOption():
                 assert one.after is not None
@@ -184,7 +184,13 @@ class Till:
             {unit: self._analyst for unit in units if not purse.usable(unit)},
             standing={fold(one.name): one.epsilon for one in named.standing},
             defaults=lambda budget: self._purse(budget).defaults(units),
+            earlier=self._earlier,
         )
+
+    def _earlier(self, name: str, span: Span, env: Env) -> tuple[str, StatementCheck]:
+        from privql.pipeline.refining import Earlier  # most texts have no REFINE
+
+        return Earlier(self._ledger, self._analyst, self._version, self._lookup.release_id)(name, span, env)
 
     def _purse(self, chosen: str | None) -> Purse:
         return Purse(self._ledger, self._analyst, chosen)

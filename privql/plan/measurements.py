@@ -10,10 +10,10 @@ from functools import partial
 from privql.check.relations import Aggregate, Block
 from privql.diagnostics import refuse
 from privql.frozen import frozen
-from privql.kernel import measure
+from privql.kernel import measure, merged
 from privql.kernel.cost import Cost
 from privql.kernel.measure import Measured, Sensitivity
-from privql.kernel.noises import Noise, halfwidth, halfwidth_of_two
+from privql.kernel.noises import Left, Noise, halfwidth, halfwidth_of_two
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
 from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
@@ -54,10 +54,25 @@ class Measurement:
     delta: Fraction = Fraction(0)  # its part of what Gaussian or Gumbel noise takes
     mu_squared: Fraction | None = None  # and of what that buys, together with ε
     reached: Fraction | None = None  # of a sum at knots, once it is answered: what is beyond was told from what is not
+    before: tuple[Fraction, ...] = ()  # deviations of earlier answers that this one is merged with
 
     @property
     def scale(self) -> Fraction | None:
-        """None while ε has a parameter without a value."""
+        """Of the noise in the answer. None while ε has a parameter without a value."""
+        if not self.before:
+            return self.drawn
+        return merged.deviation((*self.before, self.drawn) if self.drawn is not None else self.before)
+
+    @property
+    def law(self) -> Left:
+        """What noise is in the answer: several that are merged are another than one by itself."""
+        return "merged" if len(self.before) + (self.drawn is not None) > 1 else self.noise
+
+    @property
+    def drawn(self) -> Fraction | None:
+        """The scale of the noise that is added anew: None where earlier answers are near enough."""
+        if self.before and not self.mu_squared:
+            return None
         if self.noise == "gaussian":
             return sigma(self.sensitivity.l2_squared, self.mu_squared) if self.mu_squared is not None else None
         return self.sensitivity.l1 / self.epsilon.constant if self.epsilon.known else None
@@ -74,7 +89,7 @@ class Measurement:
         linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
         if self.scale is None or self.split or self.aggregate.function not in linear:
             return None
-        return halfwidth(self.noise, self.scale, confidence) * self.grid
+        return halfwidth(self.law, self.scale, confidence) * self.grid
 
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:
         """How far off the answer may be - of one that is read off it, too - where that does not depend on the data."""
@@ -84,11 +99,11 @@ class Measurement:
             case Balance(steps=steps), "count" | "sum" as gives:
                 over, grid = steps.high - steps.low, self.grid if gives == "sum" else Fraction(1)
                 both = weights(steps.low, steps.high, gives)
-                return halfwidth_of_two(self.noise, self.scale, both, over, confidence) * grid
+                return halfwidth_of_two(self.law, self.scale, both, over, confidence) * grid
             case Balance() | Powers() | Hats(), _:
                 return None
             case _:
-                return halfwidth(self.noise, self.scale, confidence) * self.grid
+                return halfwidth(self.law, self.scale, confidence) * self.grid
 
 
 def by_its_rank(one: Measurement, lowered: Lowered) -> Measurement:
@@ -140,7 +155,7 @@ def _measured(
     whole = keys == lowered.keys  # then its sensitivity is known: that of all its keys
     for one, contribution in zip(measurements, lowered.contributions, strict=True):
         part = one.share(share)
-        scale = (part if whole else replace(part, sensitivity=moved(lowered, keys, contribution))).scale
+        scale = (part if whole else replace(part, sensitivity=moved(lowered, keys, contribution))).drawn
         assert scale is not None
         scales.append(scale)
     shape = (lowered.stable, keys, lowered.contributions, tuple(scales))

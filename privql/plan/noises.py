@@ -93,11 +93,17 @@ def parts(spent: Sequence[Amount], delta: Fraction) -> list[tuple[Fraction, Frac
 def promised(wanted: Sequence[Wanted], sigmas: Sequence[Fraction], delta: Fraction) -> list[Wanted]:
     """Each with its part of the least ε of which, with δ, none needs a greater deviation."""
     needs = [one.sensitivity.l2_squared / sigma**2 for one, sigma in zip(wanted, sigmas, strict=True)]
+    bought = least_epsilons(needs, delta)
+    return [replace(one, promised=epsilon) for one, epsilon in zip(wanted, bought, strict=True)]
+
+
+def least_epsilons(needs: Sequence[Fraction], delta: Fraction) -> list[Fraction]:
+    """The parts of the least ε that, with δ, buys each what it needs of μ²."""
     least = max(needs) * _LEAST_PART
     fractions = fractions_of([float(max(need, least)) for need in needs])
     square = max(need / fraction for need, fraction in zip(needs, fractions, strict=True))
     epsilon = least_epsilon(least_mu(square), delta)
-    return [replace(one, promised=epsilon * part) for one, part in zip(wanted, fractions, strict=True)]
+    return [epsilon * part for part in fractions]
 
 
 def cheaper(laplace: Sequence[Amount], gaussian: Sequence[Amount]) -> Noise:

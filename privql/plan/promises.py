@@ -22,6 +22,7 @@ from privql.kernel import gaussian
 from privql.kernel.features import Steps
 from privql.kernel.gaussian import greatest_sigma, sigma_within
 from privql.kernel.measure import Sensitivity
+from privql.kernel.noises import Left, off
 from privql.kernel.ratios import FEWEST, Missed, covariance, epsilon_of, mean, sigma_of, variance
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within, least_epsilon
@@ -30,6 +31,7 @@ from privql.plan.amounts import known
 from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
+_HARDLY = Fraction(1, 10**9)  # a deviation of no noise to speak of
 _FIFTY_PERCENT = Fraction(1, 2)
 _MOST = 10**15  # more rows than anybody has
 _OF_ROWS = {
@@ -75,17 +77,30 @@ def sigma_promised(
     clause: ast.Privacy,
     params: Mapping[str, object],
     confidence: Fraction,
+    noise: Left = "gaussian",
 ) -> Fraction:
-    """Of Gaussian noise the greatest deviation that is small enough."""
+    """Of Gaussian noise the greatest deviation that is small enough; or of what several leave that are merged."""
     width, rows = _wished(aggregate, contribution, clause, params)
+    before = off(noise)
     match contribution:
         case Balance(steps=steps) if aggregate.function in ("count", "sum"):
-            of, over, far = _of_two(aggregate, steps, width, grid)
-            return greatest_sigma(lambda sigma: gaussian.halfwidth_of_two(sigma, of, over, confidence) <= far)
+            of, over, most = _of_two(aggregate, steps, width, grid)
+
+            def near(sigma: Fraction) -> bool:
+                return gaussian.halfwidth_of_two(sigma, of, over, confidence, before) <= most
+
+            if not near(_HARDLY):
+                raise _too_near(aggregate, clause)
+            return greatest_sigma(near)
         case Balance() | Powers():
-            return sigma_of(_of_rows(aggregate, contribution, grid, width, rows), confidence)
+            found = sigma_of(_of_rows(aggregate, contribution, grid, width, rows), confidence, before)
+            if found is None:
+                raise _too_near(aggregate, clause)
+            return found
         case _:
-            return sigma_within(math.floor(width / grid), confidence)
+            if (far := math.floor(width / grid)) < 2 * before:
+                raise _too_near(aggregate, clause)
+            return sigma_within(far, confidence, before)
 
 
 def sureness(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:
@@ -187,6 +202,21 @@ def _never(aggregate: Aggregate) -> PrivQLError:
         return _cannot(aggregate, "it is as near as the values lie together there, which is private", "")
     why = "its error depends on how far the values spread, too, which is private"
     return _cannot(aggregate, why, "give the WITHIN to the covariance and variances that it is made of")
+
+
+class TooNear(PrivQLError):
+    """What no Gaussian noise keeps, however small, as it is rounded."""
+
+
+def _too_near(aggregate: Aggregate, clause: ast.Privacy) -> PrivQLError:
+    made = refuse(
+        "PQL0411",
+        f"WITHIN so little cannot be promised for `{aggregate.text}`",
+        clause.span,
+        why="rounding alone may move it farther",
+        help="accept a larger error",
+    )
+    return TooNear(made.diagnostics)
 
 
 def _cannot(aggregate: Aggregate, why: str, instead: str) -> PrivQLError:

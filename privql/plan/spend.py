@@ -22,7 +22,7 @@ from privql.kernel.measure import Sensitivity, reach
 from privql.kernel.noises import Noise
 from privql.kernel.sums import Contribution, Powers
 from privql.plan.amounts import ZERO, Amount, amount, known
-from privql.plan.promises import epsilon_promised, sigma_promised, sureness
+from privql.plan.promises import TooNear, epsilon_promised, sigma_promised, sureness
 from privql.syntax import ast
 
 
@@ -215,7 +215,10 @@ def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: 
         if isinstance(one.contribution, Powers) and one.also:
             return math.inf
         if one.noise == "gaussian":  # of these it is μ² that adds up
-            sigma = deviation(one, clause, params, confidence)
+            try:
+                sigma = deviation(one, clause, params, confidence)
+            except TooNear:  # of cells that several share; by itself each may have it
+                return math.inf
             return math.inf if sigma is None else float(one.sensitivity.l2_squared / sigma**2)
         return float(_within(one, clause, params, sure))
 

@@ -485,17 +485,18 @@ class CreateRelease(Node):
 
 @frozen
 class Refine(Node):
-    """`REFINE r TO WITHIN a [AT p%]`: `privacy` says only that."""
+    """`REFINE r TO WITHIN a [AT p%] [AS s]`: `privacy` says only that."""
 
     name: str
     privacy: Privacy
+    new: str | None = None  # what the more accurate release is called
 
 
 @frozen
 class Explain(Node):
     """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
 
-    statement: Query | CreateRelease | None
+    statement: Query | CreateRelease | Refine | None
     verbose: bool = False
 
 

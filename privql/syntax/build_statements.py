@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from privql.diagnostics import Span, refuse
@@ -80,6 +81,11 @@ def refine(span: Span, name: str, *parts: Part) -> Refine:
     asked = privacy(list(parts))
     assert asked is not None
     return Refine(name, asked, span=span)
+
+
+def refine_as(span: Span, name: str, *parts: Any) -> Refine:
+    *asked, new = parts
+    return replace(refine(span, name, *asked), new=new)
 
 
 def create_view(span: Span, name: str, *given: Any) -> CreateView:

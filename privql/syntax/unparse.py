@@ -19,8 +19,8 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return query(node)
         case ast.CreateRelease(name, columns, body):
             return f"CREATE RELEASE {quote(name)}{names(columns)} AS {query(body)}"
-        case ast.Refine(name, asked):
-            return f"REFINE {quote(name)} TO {privacy(asked)}"
+        case ast.Refine(name, asked, new):
+            return f"REFINE {quote(name)} TO {privacy(asked)}" + (f" AS {quote(new)}" if new is not None else "")
         case ast.CreateView(name, columns, body):
             return f"CREATE VIEW {quote(name)}{names(columns)} AS {query(body)}"
         case ast.Explain(explained, verbose):
