@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 from privql.diagnostics import PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError
+from privql.pipeline.budget_report import BudgetReport
 from privql.pipeline.named import NamedReleases
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
-from privql.pipeline.purse import BudgetReport
 from privql.pipeline.report import FileCheck, StatementCheck
 from privql.pipeline.till import Till
 from privql.policy.catalog import Catalog

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
+from typing import Literal
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
@@ -139,6 +140,16 @@ class BudgetState:
         keys = self.budget.shares.keys
         delta = min(keys * self.budget.delta - self.lost.keys, keys * self.limit.delta - self.own_lost.keys)
         return Cost(epsilon, max(delta, Fraction(0)))
+
+    @property
+    def bound_by(self) -> Literal["budget", "grant"]:
+        """Which of the two leaves less: what everybody may spend, or what this analyst may."""
+        if not self.limited:
+            return "budget"
+        keys = self.budget.shares.keys
+        left = self.promise.left(self.lost), keys * self.budget.delta - self.lost.keys
+        own = self.own_promise.left(self.own_lost), keys * self.limit.delta - self.own_lost.keys
+        return "grant" if own < left else "budget"
 
     @property
     def noise_delta(self) -> Fraction:

@@ -11,7 +11,7 @@ from privql.domains import Domain
 from privql.finish.result import Column, Release
 from privql.kernel.cost import Cost
 from privql.kernel.scalars import TEXT
-from privql.pipeline.figures import left_text, moment
+from privql.pipeline.figures import moment
 from privql.pipeline.price import Price
 from privql.pipeline.report import StatementCheck
 from privql.policy.catalog import Catalog
@@ -20,9 +20,9 @@ from privql.syntax import ast, unparse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from privql.ledger import BudgetState, Standing
+    from privql.ledger import Standing
+    from privql.pipeline.budget_report import BudgetReport
     from privql.pipeline.price import BudgetCost
-    from privql.pipeline.purse import BudgetReport
 
     Cart = tuple[tuple[StatementCheck, ...], tuple[BudgetCost, ...]]
 
@@ -43,7 +43,7 @@ def told(
         case ast.Show(what=what) if what.upper() == "RELEASES":
             return _releases(releases, standing)
         case ast.Show():
-            return _budgets(budget)
+            return _table(("budget", "unit", "what", "amount"), budget.facts())
         case ast.Describe(path=path):
             return _table(("column", "type", "domain", "notes"), _columns(".".join(path), check, catalog))
         case ast.Explain(statement=None):
@@ -74,27 +74,6 @@ def _far(one: Standing) -> str:
         return f"all {one.runs} runs were taken"
     begins = "now" if one.due is None or one.next != one.taken else f"at {moment(one.due)}"
     return f"{one.taken} of {one.runs} runs, the next {begins}"
-
-
-def _budgets(report: BudgetReport) -> Release:
-    """Where one of them renews, its amounts are those of the window that is open, and it is said what all come to."""
-    renews = any(one.in_all is not None for one in report.budgets)
-    lines = []
-    for one in report.budgets:
-        amounts = map(left_text, (one.budget.epsilon, one.spent.epsilon, one.left.epsilon))
-        more = report.more(one)
-        line = one.budget.name, one.budget.unit, *amounts, "" if more is None else str(more)
-        lines.append((*line, *_windows(one)) if renews else line)
-    names = "budget", "unit", "epsilon", "spent", "left", "more like your last"
-    return _table((*names, "until", "in all") if renews else names, lines)
-
-
-def _windows(one: BudgetState) -> tuple[str, str]:
-    from privql.pipeline.purse import all_windows
-
-    if one.in_all is None:
-        return "", ""
-    return "" if one.window.until is None else moment(one.window.until), all_windows(one)
 
 
 def in_cart(check: StatementCheck, statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...]) -> Release:

@@ -16,6 +16,7 @@ from privql.diagnostics import Diagnostic, PrivQLError, Source, Span, refuse
 from privql.ledger import Ledger, LedgerError, PlanRequest, StoredRelease, run_name
 from privql.names import fold
 from privql.pipeline.bills import priced
+from privql.pipeline.budget_report import BudgetReport
 from privql.pipeline.carts import committed, ended, requested, together, unended
 from privql.pipeline.check import check_text
 from privql.pipeline.lookup import Lookup
@@ -23,7 +24,7 @@ from privql.pipeline.named import NamedReleases
 from privql.pipeline.parameters import plain, unused
 from privql.pipeline.places import Places
 from privql.pipeline.price import BudgetCost
-from privql.pipeline.purse import BudgetReport, Purse
+from privql.pipeline.purse import Purse
 from privql.pipeline.report import FileCheck, StatementCheck
 from privql.policy.catalog import Catalog
 from privql.syntax import ast

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from privql.diagnostics import Diagnostic
     from privql.finish.result import Release
     from privql.pipeline.apply import AppliedPolicy
-    from privql.pipeline.purse import BudgetReport
+    from privql.pipeline.budget_report import BudgetReport
     from privql.pipeline.report import FileCheck
 
 FORMATS = ("table", "json", "csv")
@@ -62,7 +62,8 @@ class Printer:
             self._json(report.to_json())
         elif self.format == "csv":
             rows = report.to_json()["budgets"]
-            self._csv(tuple(rows[0]) if rows else ("budget",), [tuple(row.values()) for row in rows])
+            names = tuple(dict.fromkeys(name for row in rows for name in row))  # some renew, and say more
+            self._csv(names or ("budget",), [tuple(row.get(name) for name in names) for row in rows])
         else:
             self._text(str(report))
 

@@ -16,6 +16,7 @@ from privql.pipeline.figures import left_text
 from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
+from tests.ledger.asking import ask
 
 SMALL = POLICY.replace("EPSILON 1000", "EPSILON 2 DEFAULT EPSILON 0.1 MAX EPSILON 1 PER QUERY").replace(
     "GRANT research TO alice;", "GRANT research TO alice, bob LIMIT EPSILON 1.5 EACH;"
@@ -282,7 +283,7 @@ def test_the_owners_statements_are_refused(text: str, session: Session) -> None:
 def test_show_describe_and_explain_spend_nothing(session: Session) -> None:
     assert ("patients", "private, of patient") in session.run("SHOW TABLES").rows
     assert ("regions", "public") in session.run("show tables").rows
-    assert ("research", "patient", "2", "0", "1.5", "") in session.run("SHOW BUDGET").rows
+    assert ("research", "patient", "left to you", "ε = 1.5, by your limit") in session.run("SHOW BUDGET").rows
     described = {row[0]: row[1:] for row in session.run("DESCRIBE patients").rows}
     assert described["patient_id"] == ("TEXT", "any, not NULL", "names a patient, key")
     assert described["admitted"] == ("DATE", "[2024-01-01, 2025-12-31] or NULL", "")
@@ -319,21 +320,52 @@ def test_budget_report(session: Session) -> None:
         "unit": "patient",
         "epsilon": "2",
         "spent": "1/3",
+        "limit": "3/2",
         "spent_by_you": "1/3",
         "left": "7/6",
+        "bound_by": "limit",
         "more_like_your_last": 3,
         "max_per_query": "1",
         "default": "1/10",
         "delta": "0",
         "delta_spent": "0",
+        "delta_limit": "0",
         "delta_spent_by_you": "0",
         "delta_left": "0",
+        "delta_left_for_noise": "0",
         "default_delta": None,
     }
-    assert str(report).splitlines()[1] == (
-        "research (patient): ε = 7/6 left to you, or 3 more like your last query, of your limit 1.5 you spent 1/3; "
-        "of 2 in all, 1/3 spent"
+    facts = [
+        ("left to you", "ε = 7/6, by your limit"),
+        ("more like your last query", "3"),
+        ("your limit", "ε = 1.5"),
+        ("spent by you", "ε = 1/3"),
+        ("the budget", "ε = 2"),
+        ("spent by everyone", "ε = 1/3"),
+        ("most for one query", "ε = 1"),
+        ("a query that does not say", "ε = 0.1"),
+    ]
+    assert [row[2:] for row in session.run("SHOW BUDGET").rows if row[0] == "research"] == facts
+    _, told = str(report).split("\nresearch (patient)\n")
+    assert told == "\n".join(f"  {what}: {amount}" for what, amount in facts)
+
+
+def test_whose_limit_binds() -> None:
+    """Spent and left add up to the limit of whoever asks, and it is said when others have spent what it would allow."""
+    limited = POLICY.replace("patient EPSILON 1000", "patient EPSILON 3 DELTA 1e-6").replace(
+        "GRANT research TO alice", "GRANT research TO alice, bob LIMIT EPSILON 2 DELTA 4e-7 EACH"
     )
+    with clinic(limited) as alice:
+        alice.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
+        told = next(one for one in alice.budget().to_json()["budgets"] if one["budget"] == "research")
+        assert (told["limit"], told["delta_limit"], told["bound_by"]) == ("2", "1/2500000", "limit")
+        assert Fraction(told["left"]) == Fraction(told["limit"]) - Fraction(told["spent_by_you"])
+        assert "left to you: ε = 1.5, by your limit" in str(alice.budget())
+        assert "your limit: ε = 2, δ = 0.0000004" in str(alice.budget())
+        alice._till._ledger.reserve(ask("SELECT 2", "1.9", analyst="bob"))
+        told = next(one for one in alice.budget().to_json()["budgets"] if one["budget"] == "research")
+        assert (told["left"], told["bound_by"]) == ("3/5", "budget")
+        assert "left to you: ε = 0.6, by the budget" in str(alice.budget())
 
 
 def test_what_is_left_is_told_in_few_digits_and_never_more_than_there_is() -> None:
@@ -341,7 +373,11 @@ def test_what_is_left_is_told_in_few_digits_and_never_more_than_there_is() -> No
         for spend in ("1/3", "0.123456789012345678", "1/625", "7/1875"):
             session.run(f"SELECT COUNT(*) FROM patients SPEND EPSILON {spend}")
         exact = left(session)
-        (told,) = (Fraction(row[4]) for row in session.run("SHOW BUDGET").rows if row[0] == "research")
+        (told,) = (
+            Fraction(str(amount).removeprefix("ε = "))
+            for name, _, what, amount in session.run("SHOW BUDGET").rows
+            if (name, what) == ("research", "left to you")
+        )
         assert exact - Fraction(1, 10**6) < told < exact
         assert "999.537" in str(session.budget()) and "/" not in str(session.budget())
         assert str(exact) in [one["left"] for one in session.budget().to_json()["budgets"]]
