@@ -10,10 +10,12 @@ from typing import Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.frozen import rebuilt, rebuilt_inside
+from privql.kernel.cost import amount_text
 from privql.ledger import Request
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import Refines, StatementCheck
+from privql.plan.amounts import known
 from privql.syntax import ast, unparse
 from privql.syntax.names import quote
 
@@ -53,14 +55,23 @@ def canonical(check: StatementCheck, released: Released) -> str:
     if isinstance(node, ast.Refine):
         assert check.refines is not None
         said = node.privacy
-        if said.confidence is None:
-            said = replace(said, confidence=ast.Number(str(100 * check.env.confidence)))
+        sure = said.confidence or ast.Number(str(100 * check.env.confidence))
+        goal = (_exactly(said.within, check), _exactly(sure, check), _exactly(said.given, check))
+        said = ast.Privacy(within=goal[0], confidence=goal[1], given=goal[2])
         return unparse(replace(node, name=refines(check.refines, released), privacy=said, new=None))
     if isinstance(node, ast.CreateRelease):
         columns = f"({', '.join(map(quote, node.columns))}) " if node.columns else ""
         return columns + unparse(node.query)
     assert node is not None
     return unparse(node)
+
+
+def _exactly(node: ast.Expr | None, check: StatementCheck) -> ast.Expr | None:
+    """However it was written, and whatever a parameter is: by what a release is refined to it is known again."""
+    if node is None:
+        return None
+    over, _, under = amount_text(known(node, check.env.params, "WITHIN")).partition("/")
+    return ast.Binary("/", ast.Number(over), ast.Number(under)) if under else ast.Number(over)
 
 
 def _spelled(node: Any) -> Any:

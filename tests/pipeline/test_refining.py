@@ -381,6 +381,16 @@ def test_how_it_was_asked_is_told_from_the_ledger(session: Session, text: str, p
     assert max(halves(answer, "n")) <= 2 and [c.name for c in answer.columns] == [c.name for c in first.columns]
 
 
+def test_what_it_is_refined_to_may_be_a_parameter(session: Session) -> None:
+    first = session.run(COUNTS.replace("0.2", "0.27"))
+    answer = session.run(f"REFINE {first.release_id} TO WITHIN $w AT 90%", w="25/2")
+    assert session.run(f"REFINE {first.release_id} TO WITHIN 25/2 AT 90%").rows == answer.rows
+    assert session.run(f"REFINE {first.release_id} TO WITHIN 12.50 AT 90.0% MAX EPSILON 9").rows == answer.rows
+    assert session.run(f"REFINE {first.release_id} TO WITHIN $v AT 90%", v="12.5").release_id == answer.release_id
+    assert halves(session.run(f"REFINE {answer.release_id} TO WITHIN $w", w=5), "n") == [5, 5]
+    assert "PQL0304" in refused(session, f"REFINE {first.release_id} TO WITHIN $w")
+
+
 def test_what_a_session_or_budget_stated_then_is_found_again(session: Session) -> None:
     session.run("SET epsilon = 0.17")
     first = session.run("SELECT COUNT(*) AS n FROM people WHERE low = 1 USING GAUSSIAN")
