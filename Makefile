@@ -12,7 +12,7 @@ PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden grammar proofs bench bench-peers bench-accuracy clean
+.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden attacks grammar proofs bench bench-peers bench-accuracy clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
@@ -22,6 +22,7 @@ help:
 	@echo 'make check    lint, types, import contract and tests'
 	@echo 'make wheel    the package, built and tried'
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
+	@echo 'make attacks  attack invented people, and draw the pictures of docs/attacks.md anew'
 	@echo 'make grammar  rebuild the parse table from grammar/privql.lark'
 	@echo 'make proofs   once a proof was read again: write down the digests of the code that it proves'
 	@echo 'make bench    the benchmarks'
@@ -79,6 +80,12 @@ wheel: $(VENV)/.ready-dev
 
 golden: $(VENV)/.ready
 	PRIVQL_GOLDEN=1 $(BIN)/python -m pytest -n 0 tests
+
+# The data has a fixed seed and the noise has none: the pictures are never twice the same.
+attacks: $(VENV)/.ready
+	@for name in averaging differencing tracker reconstruct membership; do \
+		$(BIN)/privql attack $$name --out docs/pictures/$$name.svg && echo || exit 1; \
+	done
 
 grammar: $(VENV)/.ready
 	$(BIN)/python -m privql.syntax.table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from privql.check.typed import Place
 from privql.diagnostics import Span, refuse
@@ -86,4 +85,8 @@ def _identifies(part: ast.Expr, place: Place) -> bool:
 
 
 def _all(op: str, tests: Sequence[ast.Expr], span: Span) -> ast.Expr:
-    return reduce(lambda one, other: ast.Binary(op, one, other, span=span), tests)
+    """Halved again and again: a list of a thousand rows is no tree of that depth."""
+    if len(tests) == 1:
+        return tests[0]
+    middle = len(tests) // 2
+    return ast.Binary(op, _all(op, tests[:middle], span), _all(op, tests[middle:], span), span=span)

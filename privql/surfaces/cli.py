@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import privql
 from privql.diagnostics import PrivQLError
 from privql.surfaces import inputs
+from privql.surfaces.attack import attack_command
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
 from privql.surfaces.keeping import ledger_commands
@@ -199,6 +200,7 @@ def _parser() -> argparse.ArgumentParser:
 
     demo = command(commands, "demo", _demo, "a synthetic hospital, its policy and a priced report, released")
     demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
+    attack_command(commands, command)
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
     ledger = commands.add_parser("ledger", help="the owner's: audit a ledger, read it, try other budgets, forget")

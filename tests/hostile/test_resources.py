@@ -230,6 +230,11 @@ def test_a_query_that_writes_itself_out_is_refused_before_it_is_priced() -> None
     assert time.perf_counter() - start < 1
 
 
+def test_a_list_of_many_rows_is_no_deep_tree() -> None:
+    rows = ", ".join(f"({at}, {at % 120})" for at in range(5000))
+    assert isinstance(checked(f"SELECT COUNT(*) FROM patients WHERE (pid % 5000, age) IN ({rows})"), Sums | Diagnostic)
+
+
 def test_a_limit_beyond_all_numbers_is_refused_for_nothing() -> None:
     for most in (10**12 + 1, 2**63, 10**30):
         found = checked(f"SELECT COUNT(*) FROM visits AT MOST {most} ROWS PER UNIT")

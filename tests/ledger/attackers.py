@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import privql
+from privql.attacks.wards import CHIEF, TABLES, Wards
 from privql.diagnostics import PrivQLError
 from privql.finish.result import Release
 from privql.kernel.cost import Cost
@@ -24,15 +22,7 @@ from privql.session import Session
 
 SOAK = os.environ.get("PRIVQL_SOAK") == "1"
 WARDS = 20_000 if SOAK else 500
-OTHERS = [("F", 9, False), ("F", 3, True), ("M", 9, True), ("M", 2, False)] * 2  # of a ward: all but its chief
-CHIEF = "grade = 9 AND sex = 'F' AND night"  # nobody else is all three
-TABLES = """
-CREATE UNIT person;
-CREATE PUBLIC TABLE wards (ward INT KEY);
-CREATE PRIVATE TABLE staff (who TEXT UNIT person KEY, ward INT REFERENCES wards(ward) NOT NULL,
-  grade INT BETWEEN 1 AND 9, sex TEXT IN ('F', 'M'), night BOOL);
-CREATE VIEW everyone AS SELECT * FROM staff;
-"""
+POLICY = f"CREATE UNIT person;{TABLES}CREATE VIEW everyone AS SELECT * FROM staff;"
 Numbers = NDArray[np.int64]
 Guesses = NDArray[np.bool_]
 
@@ -41,17 +31,9 @@ class Hospital:
     """What the owner has, and whatever sessions the attackers open."""
 
     def __init__(self, folder: Path, budget: str, analysts: Sequence[str] = ("mallory", "friend")) -> None:
-        draw = random.Random(7)
-        self.secret: Guesses = np.array([draw.random() < 0.5 for _ in range(WARDS)])
-        rows = [
-            (ward, *each)
-            for ward in range(WARDS)
-            for each in (*OTHERS, *([("F", 9, True)] if self.secret[ward] else []))
-        ]
-        self.staff = pd.DataFrame(rows, columns=["ward", "sex", "grade", "night"])
-        self.staff["who"] = [f"p{at}" for at in range(len(rows))]
-        self.frames = {"staff": self.staff, "wards": pd.DataFrame({"ward": range(WARDS)})}
-        self.ledger, self.policy, self.analysts = folder / "ledger.db", TABLES + budget, tuple(analysts)
+        wards = Wards(WARDS, seed=7)
+        self.secret, self.frames, self.staff = wards.secret, wards.frames, wards.frames["staff"]
+        self.ledger, self.policy, self.analysts = folder / "ledger.db", POLICY + budget, tuple(analysts)
         self.apply()
         self._sessions = {name: self.open(name) for name in analysts}
 
@@ -123,27 +105,6 @@ class Draws:
         weights = [float(e) * (abs(numbers - without) - abs(numbers - beside)) for e, numbers in self.of.values()]
         together: NDArray[np.float64] = np.sum(weights, axis=0)
         return together
-
-
-def permitted(epsilon: float, delta: float = 0.0) -> float:
-    """How often whoever sees all that (ε, δ) promises guesses right of two neighbours, at most."""
-    return (math.exp(epsilon) + delta) / (math.exp(epsilon) + 1)
-
-
-def best(epsilons: Sequence[Fraction]) -> float:
-    """How often the best test on these draws is right: each is a coin that tells the truth with the odds e^ε."""
-    law = {0: 1.0}
-    unit = math.lcm(*(epsilon.denominator for epsilon in epsilons))
-    for epsilon, many in Counter(epsilons).items():
-        truth, step = 1 / (1 + math.exp(-epsilon)), int(epsilon * unit)
-        heads = [math.comb(many, k) * truth**k * (1 - truth) ** (many - k) for k in range(many + 1)]
-        after: dict[int, float] = {}
-        for at, p in law.items():
-            for k, q in enumerate(heads):
-                end = at + (2 * k - many) * step
-                after[end] = after.get(end, 0.0) + p * q
-        law = after
-    return sum(p if at > 0 else p / 2 if at == 0 else 0 for at, p in law.items())
 
 
 # ---------------------------------------------------------------- the same question, again and again

@@ -18,13 +18,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from privql.attacks.formulas import QUESTIONS, WITH_HER
+from privql.attacks.theory import best, permitted
+from privql.attacks.wards import OTHERS
 from privql.diagnostics import PrivQLError
 from privql.kernel.cost import Cost
 from privql.ledger import accounts
 from tests.ledger.attackers import (
     ASKED,
-    CHIEF,
-    OTHERS,
     OTHERWISE,
     SAME,
     SOAK,
@@ -33,8 +34,6 @@ from tests.ledger.attackers import (
     Draws,
     Guesses,
     Hospital,
-    best,
-    permitted,
     question,
 )
 
@@ -138,15 +137,6 @@ def test_the_whole_budget_at_once_tells_what_it_may_and_no_more(hospital: Build)
 
 
 # ---------------------------------------------------------------- differencing and trackers
-
-Count = Callable[[str], NDArray[np.float64]]  # how many there are of it in each ward
-NIGHT, TOP, MAN = "night", "grade = 9 AND sex = 'F'", "sex = 'M'"
-WITH_HER: dict[str, Callable[[Count], NDArray[np.float64]]] = {
-    "differencing": lambda q: q("TRUE") - q(f"NOT ({CHIEF})"),
-    "tracker": lambda q: q(TOP) - q(f"{TOP} AND NOT {NIGHT}"),
-    "general tracker": lambda q: q(f"{CHIEF} OR {MAN}") + q(f"{CHIEF} OR NOT {MAN}") - q(MAN) - q(f"NOT {MAN}"),
-}
-QUESTIONS = {"differencing": 2, "tracker": 2, "general tracker": 4}
 
 
 def through_privql(hospital: Hospital, attack: str) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:

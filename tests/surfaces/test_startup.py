@@ -29,7 +29,8 @@ ERRORS = {  # what computes errors: loaded for an answer that was computed with,
 }
 
 
-SELDOM = {  # rooms for owners, for what is asked again and again, for servers, for what did not go well
+SELDOM = {  # rooms for owners, for attackers, for what is asked again and again, for servers, for what did not go well
+    "privql.attacks",
     "privql.finish.hats",
     "privql.finish.resampling",
     "privql.finish.runs",
@@ -60,7 +61,7 @@ def imported(code: str, folder: Path) -> set[str]:
 
 def test_the_version_imports_next_to_nothing(tmp_path: Path) -> None:
     modules = imported("from privql.__main__ import main\nassert main(['--version']) == 0", tmp_path)
-    assert not modules & (HEAVY | {"lark", "argparse", "sqlite3", "json", "dataclasses", "re"})
+    assert not modules & (HEAVY | {"privql.attacks", "lark", "argparse", "sqlite3", "json", "dataclasses", "re"})
 
 
 def test_importing_privql_imports_next_to_nothing(tmp_path: Path) -> None:
