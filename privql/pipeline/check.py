@@ -24,7 +24,7 @@ from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import known
 from privql.plan.fanout import most_alike
 from privql.plan.planning import plan
-from privql.syntax import ast, parse_file, quote, unparse
+from privql.syntax import ast, opening, parse_file, quote, unparse
 
 SHOWN = ("TABLES", "BUDGET", "RELEASES")
 
@@ -33,10 +33,12 @@ def check_text(source: Source, env: Env) -> Iterator[tuple[StatementCheck, Env]]
     """Each statement's check, and the environment after it. What a failed statement would define is poisoned."""
     parsed, broken = parse_file(source)
     found = [(item.span, item.statement, None) for item in parsed] + [(d.span, None, d) for d in broken]
+    words = opening(source) if broken else lambda _: []
     for span, statement, problem in sorted(found, key=lambda item: item[0]):
         if statement is None:
             assert problem is not None
             yield StatementCheck(source, span, "invalid", None, (problem.in_source(source),), env), env
+            env = _unread(words(span), span, env)
             continue
         one, env = check_statement(statement, span, source, env)
         yield one, env
@@ -51,13 +53,29 @@ def check_statement(statement: ast.Statement, span: Span, source: Source, env: E
         diagnostics = tuple(d.in_source(source) for d in error.diagnostics)
         failed = StatementCheck(source, span, kind, statement, diagnostics, env, silent=not diagnostics)
         name = statement.name if isinstance(statement, ast.CreateRelease) else getattr(statement, "new", None)
-        if name is not None:
-            env = env.promising(ReleaseSchema(name, (), poisoned=True))
-        return failed, env
+        return failed, _poisoned(name, span, env, isinstance(statement, ast.Begin))
     notes = tuple(note.in_source(source) for note in context.notes)
     return replace(
         made, diagnostics=notes, params=named_in(statement) if "$" in source.text else (), after=after
     ), after
+
+
+def _unread(words: list[str], span: Span, env: Env) -> Env:
+    """After a statement that has no tree: what it meant to begin or to make is seen by how it starts."""
+    match [fold(word) for word in words], words:
+        case ["begin", *_], _:
+            return _poisoned(None, span, env, begins=True)
+        case ["create", "release", _], [*_, name]:
+            return _poisoned(name.strip('"').replace('""', '"'), span, env)
+        case _:
+            return env
+
+
+def _poisoned(name: str | None, span: Span, env: Env, begins: bool = False) -> Env:
+    """What a failed statement would have made or begun is there, so that its absence is not told of as well."""
+    if begins and env.cart is None:
+        return replace(env, cart=Cart(span, None, env))
+    return env if name is None else env.promising(ReleaseSchema(name, (), poisoned=True))
 
 
 def _statement(statement: ast.Statement, made: StatementCheck, context: Context) -> tuple[StatementCheck, Env]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, cast
 
@@ -54,6 +54,19 @@ def parse_file(source: Source) -> tuple[list[Parsed], list[Diagnostic]]:
         except PrivQLError as error:
             wrong += error.diagnostics
     return parsed, [each.in_source(source) for each in wrong]
+
+
+def opening(source: Source) -> Callable[[Span], list[str]]:
+    """The first three words of the statement that has an error there: what it would have begun or made."""
+    lexed = lex(source.text)
+    kinds, starts, ends = lexed.tokens.kinds, lexed.tokens.starts, lexed.tokens.ends
+    begins = [0, *(index + 1 for index, kind in enumerate(kinds) if kind == SEMICOLON)]
+
+    def words(at: Span) -> list[str]:
+        begin = next((one for one in reversed(begins) if one < len(starts) and starts[one] <= at.start), len(starts))
+        return [source.text[starts[index] : ends[index]] for index in range(begin, min(begin + 3, len(starts)))]
+
+    return words
 
 
 def parse_statement(text: str | Source) -> ast.Statement:

@@ -127,7 +127,7 @@ def test_delta_says_how_much_the_plan_may_take(session: Session) -> None:
     checked = session.check_text(f"SET budget = thesis; BEGIN DELTA 1e-9; {MANY}; COMMIT")
     assert [d.code for d in checked.over] == ["PQL0502"] and "BEGIN without DELTA" in checked.over[0].help
     bad = session.check_text("BEGIN DELTA 2; COMMIT").diagnostics
-    assert [d.code for d in bad] == ["PQL0503", "PQL0508"]
+    assert [d.code for d in bad] == ["PQL0503"]
 
 
 def test_a_commit_that_breaks_off_goes_on_where_it_was(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,3 +190,28 @@ def test_a_line_of_a_cart_that_reads_what_was_forgotten_says_so_and_the_rest_is_
     for text in ("ROLLBACK", "BEGIN", *counts):
         session.run(text)
     assert len(session.run("COMMIT").answers) == 2 and spent(session) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("BEGIN DELTA 2; {}; COMMIT", ["PQL0503"]),
+        ("BEGIN DELTA; {}; COMMIT", ["PQL0101"]),
+        ("SELECT 1; begin DELTA 2; {}; EXPLAIN; ROLLBACK", ["PQL0503"]),
+        ("BEGIN DELTA 2; {}", ["PQL0503"]),
+        ("BEGIN DELTA 2; COMMIT; {}; COMMIT", ["PQL0503", "PQL0508"]),
+        ("SELEC 1; {}; COMMIT", ["PQL0101", "PQL0508"]),
+        ("BEGIN; BEGIN DELTA 2; {}; COMMIT", ["PQL0508"]),
+        ("CREATE RELEASE a AS SELEC 1; SELECT * FROM a; SELECT * FROM b; {}", ["PQL0101", "PQL0201"]),
+        ('CREATE RELEASE "a""b" AS SELEC 1; SELECT * FROM "a""b"; {}', ["PQL0101"]),
+        ("CREATE RELEASE a AS SELECT 'x; SELECT * FROM a;", ["PQL0102"]),
+    ],
+)
+def test_what_follows_from_a_statement_that_failed_is_not_told_again(
+    session: Session, text: str, found: list[str]
+) -> None:
+    told = session.check_text(text.format(COUNT.format(1, "0.1"))).diagnostics
+    assert [one.code for one in told] == found
+    with pytest.raises(PrivQLError):
+        session.run_text(text.format(COUNT.format(1, "0.1")))
+    assert session.check("COMMIT").diagnostics[0].code == "PQL0508", "it began nothing"
