@@ -88,9 +88,14 @@ class Release:
 
     # ---- for programs
 
-    def to_json(self) -> dict[str, Any]:
-        """`rows` are arrays, DECIMAL as text, days and times as ISO text; `halfwidth95` has the same shape."""
-        answer: dict[str, Any] = {
+    @property
+    def proof(self) -> str | None:
+        """Its certificate, for `privql verify`: None of what cost nothing, and of invented rows."""
+        return self.certificate.get("proof")
+
+    def told(self) -> dict[str, Any]:
+        """`rows` are arrays, DECIMAL as text, days and times as ISO text."""
+        return {
             "columns": [
                 {"name": column.name, "type": str(column.type), "label": column.label.name.capitalize()}
                 for column in self.columns
@@ -99,6 +104,12 @@ class Release:
                 [plain(value, column.type) for value, column in zip(row, self.columns, strict=True)]
                 for row in self.rows
             ],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """What it tells; `halfwidth95` has the shape of `rows`."""
+        answer: dict[str, Any] = {
+            **self.told(),
             "halfwidth95": [
                 [None if half == math.inf else half for half in row] for row in self._halfwidths(len(self.rows))
             ],

@@ -109,8 +109,12 @@ def catalog_from_ledger(ledger: Ledger) -> tuple[Catalog, Source, Path, int]:
     return *read_record(record), record.version
 
 
+def owners_text(record: PolicyRecord) -> str:
+    """As the owner wrote it."""
+    return record.text.partition("\n")[2]
+
+
 def read_record(record: PolicyRecord) -> tuple[Catalog, Source, Path]:
-    head, _, text = record.text.partition("\n")
-    kept = json.loads(head.removeprefix(_HEAD))
-    source = Source(text, kept["name"])
+    kept = json.loads(record.text.partition("\n")[0].removeprefix(_HEAD))
+    source = Source(owners_text(record), kept["name"])
     return accepted(*build_catalog(source)), source, Path(kept["folder"])

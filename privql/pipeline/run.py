@@ -6,9 +6,9 @@ the same again resumes it. What goes wrong in an engine becomes one constant dia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Told
 from privql.engines.interface import Engine, EngineError, scans
@@ -19,14 +19,16 @@ from privql.finish.result import Column, Release, computed
 from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
+from privql.kernel.events import Losing
 from privql.kernel.scalars import INT, ValueType
-from privql.ledger import Ledger, LedgerError, Permit, Replay, StoredRelease
+from privql.ledger import Ledger, LedgerError, Permit, Replay, Request, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.refusals import engine_failed, ledger_refused
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.request import kept_text, leaves, read_by, request_for, roots
+from privql.pipeline.sealing import sealed
 from privql.pipeline.steps import Answered, Merge, Program, derived
 from privql.plan.program import Plan
 from privql.release import release
@@ -96,7 +98,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
     try:
-        return _measured(check, granted, desk, engine, tables, merge)
+        return _measured(check, request, granted, desk, engine, tables, merge)
     except EngineError as problem:
         if problem.kind != "failed":
             raise
@@ -119,6 +121,7 @@ def _merging(check: StatementCheck, desk: Desk) -> Merge:
 
 def _measured(
     check: StatementCheck,
+    request: Request,
     granted: Permit,
     desk: Desk,
     engine: Engine,
@@ -127,15 +130,13 @@ def _measured(
 ) -> Release:
     """The answer that a permit allows, stored."""
     assert check.query is not None and check.plan is not None
-    program = Program(
-        check.query,
-        check.plan.blocks,
-        lambda step, measured, publics: release(
-            granted, step, measured, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics
-        ),
-        lambda query, blocks: _answer(query, blocks, desk),
-        merge,
-    )
+    proved: list[Losing] = []
+
+    def measure(step: int, wanted: Sequence[Losing], publics: Mapping[str, Table]) -> list[list[tuple[Any, ...]]]:
+        proved.extend(wanted)
+        return release(granted, step, wanted, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics)
+
+    program = Program(check.query, check.plan.blocks, measure, lambda query, blocks: _answer(query, blocks, desk), merge)
     answered = program.run()
     noisy = tuple(
         NoisyBlock(slim_block(one.plan.block), one.recipes, tuple(one.cells), tuple(one.groups), one.levels)
@@ -148,6 +149,9 @@ def _measured(
         certificate=certificate(Plan(tuple(one.plan for one in answered))),
         dummy=desk.dummy,
     )
+    if not desk.dummy:
+        proof = sealed(proved, granted, request, made, desk.ledger)
+        made = replace(made, certificate={**made.certificate, "proof": proof})
     if check.name is None and not any(map(computed, made.columns)):
         made = replace(made, made=None)  # each of its numbers knows its own error
     # Another process may have answered the same charge first: then its answer is the answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from fractions import Fraction
 
 from privql.check.env import Env
@@ -12,7 +13,7 @@ from privql.kernel import rules
 from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType
 from privql.kernel.stable import Stable
 from privql.kernel.terms import Link, Scan
-from privql.policy.catalog import Column, Table
+from privql.policy.catalog import Catalog, Column, Table
 from privql.syntax import ast
 
 
@@ -24,32 +25,37 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
     required = [column for column in table.columns if column.not_null and column.name != table.unit_column]
     read = {name for _, name in wanted} | {column.name for column in required}
     columns = {column.name: column for column in table.columns if column.name in read}
-    via, last = _reached(table, env)
-    unit = last.column(last.unit_column) if last.unit_column is not None else None
-    stable = rules.scan(
-        Scan(
-            table.name,
-            table.unit,
-            (unit.name, unit.type) if unit is not None else None,
-            table.one_row_per_unit,
-            tuple((column.name, column.type) for column in columns.values()),
-            via,
-            frozenset(key[0] for key in table.keys if len(key) == 1 and key[0] in columns),
-        )
-    )
+    stable = rules.scan(scan_of(table, columns, env.catalog))
     for column in required:
         value = enforced(column, env)
         stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
     return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
 
 
-def _reached(table: Table, env: Env) -> tuple[tuple[Link, ...], Table]:
+def scan_of(table: Table, names: Container[str], catalog: Catalog) -> Scan:
+    """These columns of a private table, and what its owner declared of its rows."""
+    assert table.unit is not None
+    columns = {column.name: column.type for column in table.columns if column.name in names}
+    via, last = _reached(table, catalog)
+    unit = last.column(last.unit_column) if last.unit_column is not None else None
+    return Scan(
+        table.name,
+        table.unit,
+        (unit.name, unit.type) if unit is not None else None,
+        table.one_row_per_unit,
+        tuple(columns.items()),
+        via,
+        frozenset(key[0] for key in table.keys if len(key) == 1 and key[0] in columns),
+    )
+
+
+def _reached(table: Table, catalog: Catalog) -> tuple[tuple[Link, ...], Table]:
     """The steps from a table to the one that names the unit. A policy without circles has an end to them."""
     steps: list[Link] = []
     while table.via:
         column = table.column(table.via[0])
         assert column is not None and column.references is not None
-        target = env.catalog.table(column.references[0])
+        target = catalog.table(column.references[0])
         assert target is not None
         key = target.column(column.references[1])
         assert key is not None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import privql
 from privql.diagnostics import PrivQLError
-from privql.surfaces import inputs
+from privql.surfaces import certificates, inputs
 from privql.surfaces.attack import attack_command
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
@@ -109,12 +109,13 @@ def _check(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     given = inputs.query_text(options.file, options.text)
-    printer = Printer(options.format, sys.stdout)
+    printer, folder = Printer(options.format, sys.stdout), certificates.folder(options.certificates)
     with _session(options) as session:
         answers = session.run_text(
             given.text, name=given.name, params=inputs.parameters(options.param), partial=options.partial
         )
         for release in answers:
+            certificates.leave(release, folder)
             printer.release(release)
             sys.stdout.flush()  # what is paid for is handed out before the next statement spends
     return ACCEPTED
@@ -213,6 +214,8 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--policy", metavar="POLICY", help="check against a policy file alone, without a ledger")
     made = asking("run", _run, "charge the whole file as one plan, then release its answers one by one", text=True)
     made.add_argument("--partial", action="store_true", help="charge each statement by itself, until the budget ends")
+    made.add_argument("--certificates", metavar="FOLDER", help="leave the certificate of each answer there")
+    certificates.certificate_commands(commands, command)
     asking("repl", _repl, "ask line by line", text=False)
     asking("budget", _budget, "what is spent and what is left", text=False)
     return parser

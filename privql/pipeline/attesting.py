@@ -1,0 +1,126 @@
+"""A certificate held against the papers that it is about: the policy, and the ledger's entry of its release.
+
+That its costs follow from its scans is for `kernel.verify` to say; whether these are what the owner declared, here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from privql.diagnostics import Source
+from privql.frozen import frozen
+from privql.kernel.certificate import commitments
+from privql.kernel.derivation import Derivation
+from privql.kernel.events import written
+from privql.kernel.rules import scan
+from privql.kernel.verify import Refused, verified
+from privql.names import fold
+from privql.pipeline.policies import owners_text
+from privql.pipeline.versions import opened
+from privql.plan.declared import scan_of
+from privql.policy.build import build_catalog
+from privql.policy.catalog import Catalog
+
+Json = dict[str, Any]
+
+
+@frozen
+class Attested:
+    """What was found wrong, if anything; else what each unit pays, and by which papers."""
+
+    wrong: str | None
+    costs: tuple[tuple[str, str, str], ...] = ()  # unit, ε, δ
+    papers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.wrong is not None:
+            return f"refused: {self.wrong}"
+        out = []
+        for unit, epsilon, delta in self.costs:
+            out.append(f"proved: to {unit} it costs ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else ""))
+        believed = "" if self.papers else "; what the owner declared is believed: give --policy or --ledger"
+        return "\n".join([*out, f"held against {' and '.join(('itself', *self.papers))}{believed}"])
+
+    def to_json(self) -> Json:
+        costs = [{"unit": unit, "epsilon": epsilon, "delta": delta} for unit, epsilon, delta in self.costs]
+        return {"ok": self.wrong is None, "wrong": self.wrong, "costs": costs, "papers": list(self.papers)}
+
+
+def attested(text: str, policy: str | None = None, ledger: str | Path | None = None) -> Attested:
+    """`policy`: the text that was applied. Whatever is handed in, it is refused in one line or holds."""
+    papers = []
+    try:
+        told = verified(text)
+        if policy is not None:
+            papers.append("the policy")
+            _of_policy(told, policy)
+        if ledger is not None:
+            papers.append("the ledger")
+            _of_ledger(told, ledger)
+    except Refused as why:
+        return Attested(str(why))
+    costs = ((told["units"][line["unit"]]["name"], line["epsilon"], line["delta"]) for line in told["costs"])
+    return Attested(None, tuple(costs), tuple(papers))
+
+
+def _of_policy(told: Json, text: str) -> None:
+    _committed(told, {"policy": text})
+    catalog, found = build_catalog(Source(text, "policy"))
+    if any(one.severity == "error" for one in found):
+        raise Refused("this policy is none that could be applied")
+    for name in _undeclared(told, catalog):
+        raise Refused(f"the policy declares `{name}` otherwise")
+
+
+def _of_ledger(told: Json, path: str | Path) -> None:
+    with opened(path) as ledger:
+        entry = ledger.entry(told["release"] or "")
+        records = {record.version: record for record in ledger.policy_history()}
+    if entry is None:
+        raise Refused(f"the ledger has no release {told['release']}")
+    if told["charged"] is None or told["commitments"] is None:
+        raise Refused("it is of a query that was only checked")
+    if told["commitments"]["policy_version"] != entry.policy_version:
+        raise Refused("the ledger knows the release under another version of the policy")
+    _of_policy(told, owners_text(records[entry.policy_version]))
+    if entry.state != "forgotten":
+        _committed(told, {"query": entry.query, "inputs": entry.parameters})
+    names = [unit["name"] for unit in told["units"]]
+    paid = {(fold(line.unit), fold(line.budget), written(line.events)) for line in entry.charges}
+    for line in told["charged"]:
+        events = json.dumps(line["events"], separators=(",", ":"))
+        if (fold(names[line["unit"]]), fold(line["budget"]), events) not in paid:
+            raise Refused("the ledger charged something else for it")
+
+
+def _committed(told: Json, texts: dict[str, str]) -> None:
+    kept = told["commitments"]
+    if kept is None:
+        raise Refused("it is of a query that was only checked")
+    for name, said in commitments(bytes.fromhex(kept["salt"]), kept["policy_version"], texts).items():
+        if kept[name] != said:
+            raise Refused(f"its {name} is another one")
+
+
+def _undeclared(told: Json, catalog: Catalog) -> Iterator[str]:
+    """The tables of which a certificate says something that their owner did not."""
+    for step in told["steps"]:
+        if step["rule"] != "scan":
+            continue
+        says, table = step["says"], catalog.table(step["says"]["table"])
+        names = {name for _, name, _ in says["columns"]}
+        if table is None or table.unit is None or not names <= {column.name for column in table.columns}:
+            yield says["table"]
+            continue
+        own = Derivation()
+        own.add(scan(scan_of(table, names, catalog)))
+        if _plain(own.steps[0]["says"], own.units) != _plain(says, told["units"]):
+            yield says["table"]
+
+
+def _plain(says: Json, units: list[Json]) -> Json:
+    """Without the numbers of units and columns, which differ from one derivation to another."""
+    return says | {"unit": units[says["unit"]], "columns": [column[1:] for column in says["columns"]]}

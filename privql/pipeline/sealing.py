@@ -1,0 +1,34 @@
+"""The certificate that an answer carries: what was measured and charged, and of which texts and which rows it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from secrets import token_bytes
+from typing import Any
+
+from privql.finish.result import Release
+from privql.kernel.certificate import Charged, Sealed, certificate, commitments
+from privql.kernel.events import Losing
+from privql.ledger import Ledger, Permit, Request
+from privql.pipeline.policies import owners_text
+
+
+def sealed(measured: Sequence[Losing], permit: Permit, request: Request, answer: Release, ledger: Ledger) -> str:
+    """Where a search found no groups, no unit but its own met anything."""
+    records = {record.version: record for record in ledger.policy_history()}
+    texts = {
+        "policy": owners_text(records[request.policy_version]),
+        "query": request.query,
+        "inputs": request.parameters,
+    }
+    told = commitments(token_bytes(32), request.policy_version, texts)
+    met = {one.unit.name for one in measured}
+    charged = tuple(Charged(line.unit, line.budget, line.events) for line in permit.charges if line.unit in met)
+    return certificate(measured, Sealed(permit.release_id, charged, told, digest_of(answer.told())))
+
+
+def digest_of(told: Any) -> str:
+    """Of the columns and rows of an answer, as JSON has them."""
+    return sha256(json.dumps(told, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

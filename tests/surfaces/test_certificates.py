@@ -1,0 +1,160 @@
+"""An answer's certificate, from `privql run` to `privql verify`: held against itself, the policy and the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import privql
+from privql.__main__ import main
+from privql.kernel import verify
+from privql.pipeline.attesting import attested
+from tests.kernel.proofs import sealed_anew
+
+POLICY = """
+CREATE UNIT patient;
+CREATE UNIT visit NEIGHBOURS CHANGE ONE;
+CREATE PRIVATE TABLE patients (
+  id TEXT UNIT patient KEY, age INT BETWEEN 0 AND 120, sex TEXT IN ('F', 'M'), town TEXT, weight FLOAT
+) FROM 'patients.parquet';
+CREATE PRIVATE TABLE visits (
+  number INT KEY, patient TEXT REFERENCES patients(id), cost DECIMAL(8,2) BETWEEN 0 AND 500
+) UNIT patient VIA patient AT MOST 3 ROWS PER UNIT FROM 'visits.parquet';
+CREATE PRIVATE TABLE notes (id TEXT UNIT patient, n INT BETWEEN 0 AND 9) AT MOST 2 ROWS PER UNIT FROM 'notes.parquet';
+CREATE BUDGET research FOR UNIT patient EPSILON 30 DELTA 1e-4;
+"""
+QUERIES = {
+    "a sum over a reference": "SELECT SUM(cost) FROM visits SPEND EPSILON 1",
+    "a join, grouped": "SELECT sex, AVG(n) FROM patients p JOIN notes ON p.id = notes.id GROUP BY sex SPEND EPSILON 1",
+    "found groups": "SELECT town, COUNT(*) FROM patients GROUP BY town SPEND EPSILON 2 DELTA 1e-6",
+    "found groups and more": "SELECT town, COUNT(*), AVG(age) FROM patients GROUP BY town SPEND EPSILON 2 DELTA 1e-6",
+    "none found": "SELECT town || CAST(age AS TEXT), SUM(age) FROM patients GROUP BY 1 SPEND EPSILON 0.5 DELTA 1e-6",
+    "found bounds": "SELECT AVG(weight BOUNDS AUTO) FROM patients SPEND EPSILON 1",
+    "ranks": "SELECT QUANTILE(age, [0.1, 0.5, 0.9]), MAX(age) FROM patients SPEND EPSILON 1",
+    "a choice": "SELECT MODE(sex) FROM patients SPEND EPSILON 1",
+    "levels": "SELECT sex, SUM(age), COUNT(*) FROM patients GROUP BY ROLLUP (sex) SPEND EPSILON 1 DELTA 1e-7",
+    "features": "SELECT AVG(n) FROM (SELECT id, COUNT(*) AS n FROM patients GROUP BY id) AS s WHERE n < 5"
+    " SPEND EPSILON 1",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("clinic")
+    (path / "policy.pql").write_text(POLICY, encoding="utf-8")
+    duckdb.sql(
+        "COPY (SELECT 'p' || n AS id, n % 90 AS age, CASE WHEN n % 2 = 0 THEN 'F' ELSE 'M' END AS sex, 'T' || (n % 3)"
+        f" AS town, 50.0 + n % 40 AS weight FROM range(900) t(n)) TO '{path / 'patients.parquet'}'"
+    )
+    duckdb.sql(
+        f"COPY (SELECT n AS number, 'p' || (n % 900) AS patient, (n % 500)::DECIMAL(8,2) AS cost FROM range(3000) t(n))"
+        f" TO '{path / 'visits.parquet'}'"
+    )
+    duckdb.sql(f"COPY (SELECT 'p' || n % 900 AS id, n % 10 AS n FROM range(2000) t(n)) TO '{path / 'notes.parquet'}'")
+    assert main(["policy", "apply", str(path / "policy.pql"), "--ledger", str(path / "ledger.db")]) == 0
+    return path
+
+
+def run(folder: Path, text: str) -> tuple[dict[str, Any], Path]:
+    ledger, kept = str(folder / "ledger.db"), folder / "certificates"
+    with privql.connect(ledger, analyst="alice") as session:
+        release = session.run(text)
+    assert main(["run", "--ledger", ledger, "--as", "alice", "--certificates", str(kept), "-c", text]) == 0
+    assert (kept / f"{release.release_id}.json").read_text("ascii") == f"{release.proof}\n"
+    return release.to_json(), kept / f"{release.release_id}.json"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_is_answered_is_proved_to_whoever_asks(name: str, folder: Path) -> None:
+    answer, certificate = run(folder, QUERIES[name])
+    ledger, policy = str(folder / "ledger.db"), str(folder / "policy.pql")
+    assert main(["verify", str(certificate), "--policy", policy, "--ledger", ledger]) == 0
+    (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
+    command = [str(certificate), "--policy-text", policy, "--answer", str(folder / "answer.json")]
+    assert verify.main(command) == 0
+    answer["rows"] = [[0]]
+    (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
+    assert verify.main(command) == 1
+
+
+def _another_column(told: dict[str, Any]) -> None:
+    """Of a name that the table does not have."""
+    for step in told["steps"]:
+        if step["rule"] == "scan":
+            step["says"]["columns"][0][1] = "weight"
+
+
+def _other(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        for each in path[:-1]:
+            told = told[each]  # type: ignore[index]
+        told[path[-1]] = to  # type: ignore[index]
+
+    return change
+
+
+FORGED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "another column": (_another_column, "the policy declares `visits` otherwise"),
+    "another table": (_other("steps", 0, "says", "table", to="gone"), "the policy declares `gone` otherwise"),
+    "another unit": (_other("units", 0, "name", to="visit"), "the policy declares `visits` otherwise"),
+    "another release": (_other("release", to="r999"), "the ledger has no release r999"),
+    "another budget": (_other("charged", 0, "budget", to="other"), "the ledger charged something else for it"),
+    "another query": (_other("commitments", "query", to="0" * 64), "its query is another one"),
+    "another salt": (_other("commitments", "salt", to="0" * 64), "its policy is another one"),
+    "another version": (_other("commitments", "policy_version", to=7), "under another version of the policy"),
+    "nothing charged": (_other("charged", to=None), "it is of a query that was only checked"),
+    "no texts": (_other("commitments", to=None), "it is of a query that was only checked"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_is_forged_under_a_digest_of_its_own_is_not_what_the_papers_say(name: str, folder: Path) -> None:
+    _, certificate = run(folder, QUERIES["a sum over a reference"])
+    change, says = FORGED[name]
+    told = json.loads(certificate.read_text("ascii"))
+    change(told)
+    assert attested(sealed_anew(told)).wrong is None  # by itself it cannot know
+    wrong = attested(sealed_anew(told), ledger=folder / "ledger.db").wrong
+    assert wrong is not None and says in wrong
+
+
+def test_another_policy_and_what_is_none_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, certificate = run(folder, QUERIES["a choice"])
+    (folder / "other.pql").write_text(POLICY + "\n", "utf-8")
+    capsys.readouterr()
+    assert main(["verify", str(certificate), "--policy", str(folder / "other.pql")]) == 1
+    assert capsys.readouterr().out == "refused: its policy is another one\n"
+    assert main(["verify", str(folder / "policy.pql"), "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+    assert main(["verify", str(folder / "gone.json")]) == 2
+    assert (
+        main(["run", "--certificates", str(certificate), "--ledger", str(folder / "ledger.db"), "-c", "SELECT 1"]) == 2
+    )
+
+
+def test_all_answers_of_a_plan_have_one(folder: Path) -> None:
+    text = "BEGIN; SELECT COUNT(*) FROM notes SPEND EPSILON 0.5; SELECT SUM(n) FROM notes SPEND EPSILON 0.2; COMMIT"
+    kept, ledger = folder / "plan", str(folder / "ledger.db")
+    assert main(["run", "--ledger", ledger, "--as", "alice", "--certificates", str(kept), "-c", text]) == 0
+    found = sorted(kept.iterdir())
+    assert len(found) == 2
+    assert all(main(["verify", str(one), "--ledger", ledger]) == 0 for one in found)
+
+
+def test_what_was_forgotten_is_still_proved_and_no_longer_told(folder: Path) -> None:
+    _, certificate = run(folder, "SELECT COUNT(*) FROM patients WHERE age > 7 SPEND EPSILON 0.5")
+    ledger = str(folder / "ledger.db")
+    assert main(["ledger", "forget", certificate.stem, "--ledger", ledger]) == 0
+    assert main(["verify", str(certificate), "--ledger", ledger]) == 0
+
+
+def test_what_is_free_and_what_is_invented_has_none(folder: Path) -> None:
+    with privql.connect(str(folder / "ledger.db"), analyst="alice") as session:
+        assert session.run("SELECT 1 AS x").proof is None
+    with privql.connect(str(folder / "ledger.db"), analyst="alice", data="dummy") as session:
+        assert session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1").proof is None
