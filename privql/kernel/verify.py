@@ -97,6 +97,7 @@ def written(meant: Any) -> str:
 
 KEYS = [{"values": [value], "members": maybe(number), "null": bool}]
 PARTS = [{"adds": "tally|total|balance|powers|hats", "steps": [(int, int, number)], "reads": columns, "scale": ratio}]
+WAYS = "FLIP|NOISY_MAX|EXPONENTIAL|GUMBEL|HISTOGRAM"
 HEX, PAIRS, PRICE = "[0-9a-f]{64}", [(value, value)], {"epsilon": ratio, "delta": ratio}
 TOP = {
     "certificate": int,
@@ -226,17 +227,17 @@ def join(says: Json, left: Json, right: Json) -> Json:
     one_left, one_right = (
         any(key <= {pair[at][1] for pair in exact} for key in side["unique"]) for at, side in enumerate((left, right))
     )
-    ours, theirs, kind, made = left["rows"], right["rows"], says["kind"], {"unique": NONE, "apart": NONE, "fixed": NONE}
-    rows = least(ours if one_right else both(ours, theirs, int.__mul__), theirs if one_left else None)
-    if kind == "LEFT" and one_left | one_right:
-        rows = ours if one_right else both(rows, ours, lambda met, alone: met + alone - 1)
-    if kind == "FULL":
-        rows = both(ours, theirs, lambda l, r: l + r if one_left or one_right else max(l + r, l * r))  # noqa: E741
-    else:
-        made["fixed"] = determined(left) | (determined(right) if kind == "INNER" or alike else NONE)
-        for told in ("unique", "apart"):
-            made[told] = (left[told] if one_right else NONE) | (right[told] if one_left and kind == "INNER" else NONE)
-    return left | made | {"columns": beside, "rows": rows}
+    k, n, inner = left["rows"], right["rows"], says["kind"] == "INNER"
+    rows = least(k if one_right else both(k, n, int.__mul__), n if one_left else None)
+    if says["kind"] == "FULL":
+        rows = both(k, n, lambda k, n: k + n if one_left or one_right else max(k + n, k * n))
+        return left | {"columns": beside, "rows": rows, "unique": NONE, "apart": NONE, "fixed": NONE}
+    if not inner and one_left | one_right:
+        rows = k if one_right else both(rows, k, lambda met, k: met + k - 1)
+    unique = (left["unique"] if one_right else NONE) | (right["unique"] if one_left and inner else NONE)
+    apart = (left["apart"] if one_right else NONE) | (right["apart"] if one_left and inner else NONE)
+    fixed = determined(left) | (determined(right) if inner or alike else NONE)
+    return left | {"columns": beside, "rows": rows, "unique": unique, "apart": apart, "fixed": fixed}
 
 
 @rule(1, 2, column=number, public=maybe([number]), on=PAIRS, where=columns)
@@ -253,29 +254,21 @@ def keep_groups(says: Json, rows: Json, groups: Json) -> Json:
     """A mark, whether a row agrees in all keys with a group that is kept (`Step` sees to it); the rows so marked."""
     values = [one for _, one in says["keys"]]
     kept = mark(says | {"public": None, "on": (), "where": NONE.union(*(one[0] for one in values))}, rows, groups)
-    agreed = {column for _, column, _ in values if column is not None and groups["rows"] == 1}
-    return {**kept, "fixed": kept["fixed"] | agreed}
+    return {**kept, "fixed": kept["fixed"] | {one[1] for one in values if one[1] is not None and groups["rows"] == 1}}
 
 
 @rule(2, op="UNION ALL|UNION|(INTERSECT|EXCEPT)( ALL)?", columns=[(number, number, number)])
 def combine(says: Json, left: Json, right: Json) -> Json:
     owned(left, right)
-    names, ours, theirs = zip(*says["columns"], strict=True) if says["columns"] else ((), (), ())
-    read(left, ours)
-    read(right, theirs)
-    named(names)
-    agree = [
-        {n for n, c in zip(names, side, strict=True) if c in determined(of)}
-        for side, of in ((ours, left), (theirs, right))
-    ]
-    made = {
-        "UNION": (both(left["rows"], right["rows"], int.__add__), NONE),
-        "INTERSECT": (least(left["rows"], right["rows"]), frozenset(agree[0] | agree[1])),
-        "EXCEPT": (left["rows"], frozenset(agree[0])),
-    }
-    rows, fixed = made[says["op"].split()[0]]
-    unique = NONE if says["op"].endswith("ALL") else frozenset((frozenset(names),))
-    return left | {"rows": rows, "columns": frozenset(names), "unique": unique, "apart": NONE, "fixed": fixed}
+    read(left, (one for _, one, _ in says["columns"]))
+    read(right, (other for _, _, other in says["columns"]))
+    names, op, k, n = named(name for name, _, _ in says["columns"]), says["op"].split()[0], left["rows"], right["rows"]
+    rows = {"UNION": both(k, n, int.__add__), "INTERSECT": least(k, n), "EXCEPT": k}[op]
+    ours = frozenset(name for name, one, _ in says["columns"] if one in determined(left))
+    theirs = frozenset(name for name, _, other in says["columns"] if other in determined(right))
+    fixed = {"UNION": NONE, "INTERSECT": ours | theirs, "EXCEPT": ours}[op]
+    unique = NONE if says["op"].endswith("ALL") else frozenset((names,))
+    return left | {"rows": rows, "columns": names, "unique": unique, "apart": NONE, "fixed": fixed}
 
 
 @rule(1, keys=[(number, value)], features=[(number, columns)], listed=maybe([number]))
@@ -306,10 +299,7 @@ def once(says: Json, rows: Json) -> Json:
 
 # ---------------------------------------------------------------- what noise costs
 
-PI = Decimal(
-    "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899"
-    "8628034825342117067982148086513282306647"
-)
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
 ROOM = 1 + Decimal("1e-80")  # far above what is lost of 120 digits
 
 
@@ -426,17 +416,14 @@ def together(says: Json, *of: Json) -> Json:
 @rule(1, keys=[number], counted=bool, reach=maybe(number), **PRICE)
 def truncated_geometric(says: Json, rows: Json) -> Json:
     """A unit counts once in a group: its rows were gathered by these keys, or there is one (`Step` sees to it)."""
-    need(rows["owned"] and says["keys"] and named(says["keys"]) == rows["columns"], "groups are by all columns")
-    need(rows["rows"], "nothing bounds how many groups a unit is in")
-    epsilon, delta = (says[part] / (rows["rows"] * (1 + rows["change_one"])) for part in ("epsilon", "delta"))
+    k, each, reach = rows["rows"], 1 + rows["change_one"], says["reach"]
+    need(rows["owned"] and k and says["keys"] and named(says["keys"]) == rows["columns"], "groups are by all columns")
+    epsilon, delta = says["epsilon"] / (k * each), says["delta"] / (k * each)
     need(epsilon >= Fraction(1, 2**12) and Fraction(1, 2**128) <= delta < 1, "this ε and δ find no groups")
-    need((says["reach"] is not None) is says["counted"], "noise on numbers has a reach")
-    if says["counted"]:
-        k = says["reach"]
-        need(k >= 1 and hides(epsilon, delta, k, ROOM), "noise of this reach does not hide one unit more")
-        need(not hides(epsilon, delta, k - 1, 1 / ROOM), "noise of a shorter reach would do")
-    events = [("keys", says["epsilon"], says["delta"])]
-    return {"groups": rows["rows"], "epsilon_each": epsilon, "delta_each": delta, "events": events}
+    need((reach is not None) is says["counted"] and reach != 0, "noise on numbers has a reach")
+    need(reach is None or hides(epsilon, delta, reach, ROOM), "noise of this reach does not hide one unit more")
+    need(reach is None or not hides(epsilon, delta, reach - 1, 1 / ROOM), "noise of a shorter reach would do")
+    return {"groups": k, "epsilon_each": epsilon, "delta_each": delta, "events": [("keys", *map(says.get, PRICE))]}
 
 
 @rule(1, level=value, where=columns, levels=number, penalty=number, epsilon=ratio)
@@ -455,7 +442,7 @@ def by_rank(says: Json, rows: Json) -> Json:
     low, high, shares, k = says["low"], says["high"], [share for share, _ in says["ranks"]], rows["rows"]
     need(-LIMIT <= low <= high <= LIMIT and says["epsilon"] > 0 and shares, "a value is drawn from some steps")
     need(shares == sorted(set(shares)) and 0 <= shares[0] <= shares[-1] <= 1, "shares are told in order, from 0 to 1")
-    need(all(share.denominator <= 10**9 for share in shares), "a share is a ratio of short numbers")
+    need(max(share.denominator for share in shares) <= 10**9, "a share is a ratio of short numbers")
 
     def halved(ranks: list[tuple[int, Fraction]], epsilon: Fraction, several: bool) -> Json | None:
         if not ranks:
@@ -472,9 +459,6 @@ def by_rank(says: Json, rows: Json) -> Json:
         return drawn | {"before": below, "after": above}
 
     return {"draw": halved([*enumerate(shares)], says["epsilon"], several), "events": [("ranged", says["epsilon"])]}
-
-
-WAYS = "FLIP|NOISY_MAX|EXPONENTIAL|GUMBEL|HISTOGRAM"
 
 
 @rule(1, keys=KEYS, where=columns, picks=number, way=WAYS, exponent=ratio, order=maybe(ratio), **PRICE)
@@ -497,9 +481,7 @@ def most_frequent(says: Json, rows: Json) -> Json:
         need(concentrated_pays(epsilon, delta, rho, order), "this choice costs more than that")
         return {"moved": moved, "rho": rho, "events": [("concentrated", epsilon, delta)]}
     rounds = 1 if way == "HISTOGRAM" else says["picks"]
-    need(
-        delta == 0 and order is None and says["exponent"] * moved * rounds == epsilon, "an exponent is ε over all moves"
-    )
+    need(not delta and order is None and says["exponent"] * moved * rounds == epsilon, "the exponent is not of this ε")
     return {"moved": moved, "rho": None, "events": [("ranged" if way == "EXPONENTIAL" else "pure", epsilon)]}
 
 
@@ -511,18 +493,16 @@ class Step:
         need(told["rule"] in RULES, "there is no such rule")
         given, says, conclusion = RULES[told["rule"]]
         self.rule, self.of, self.says = told["rule"], of, shaped(told["says"], says)
-        several = conclusion is together
-        relations = all(one.rule == "gaussian" if several else "columns" in one.gives for one in of)
-        need(relations and of if several else relations and len(of) in given, "a rule is given what it is about")
-        need(self._groups(), "these are not the groups of these rows")
-        need(self.says.get("unit", 0) < len(units), "there is no such unit")
+        kinds = {"columns" if "columns" in one.gives else one.rule for one in of}
+        fits = kinds == {"gaussian"} if conclusion is together else len(of) in given and kinds <= {"columns"}
+        need(fits and self._groups(), "a rule is given what it is about")
         unit = of[0].gives["unit"] if of else self.says["unit"]
-        need(all(one.gives["unit"] == unit for one in of), "rows of different units are related")
+        need(unit < len(units) and all(one.gives["unit"] == unit for one in of), "rows are of one unit that there is")
         change = {"change_one": units[unit]["change_one"]}
         self.gives: Json = conclusion(self.says, *(one.gives | change for one in of))
-        self.gives.pop("change_one", None)
+        self.gives = {name: told for name, told in self.gives.items() if name != "change_one"}
         if "events" in self.gives:
-            self.gives = self.gives | {"unit": unit, **composed(self.gives["events"])}
+            self.gives |= {"unit": unit, **composed(self.gives["events"])}
         need(written(self.gives) == written(told["gives"]), "it gives something else")
 
     def _groups(self) -> bool:
@@ -533,8 +513,7 @@ class Step:
         alone = made.rule == "gather" and not made.says["features"]
         if self.rule == "keep_groups":
             return alone and made.of[0] is self.of[0] and bool(made.says["keys"] == self.says["keys"] != ())
-        single = made.rule == "compute" and last.gives["rows"] == 1
-        return self.rule != "truncated_geometric" or alone or single
+        return self.rule != "truncated_geometric" or alone or (made.rule == "compute" and last.gives["rows"] == 1)
 
 
 def composed(events: Sequence[Any]) -> Json:
@@ -545,14 +524,6 @@ def composed(events: Sequence[Any]) -> Json:
 
 def verified(text: str) -> Json:
     """What a certificate says, if all of it follows."""
-    try:
-        with localcontext(Context(prec=120, Emin=MIN_EMIN, Emax=MAX_EMAX)):
-            return _verified(text)
-    except (ArithmeticError, RecursionError, MemoryError):
-        raise Refused("its numbers are beyond what can be reckoned with") from None
-
-
-def _verified(text: str) -> Json:
     need(len(text) <= LONGEST, "this is too long for a certificate")
     try:
         told: Json = json.loads(text)
@@ -566,8 +537,9 @@ def _verified(text: str) -> Json:
     for at, each in enumerate(told["steps"]):
         try:
             need(all(of < at for of in each["of"]), "a step follows those that it was given")
-            steps.append(Step(each, [steps[of] for of in each["of"]], top["units"]))
-        except Refused as why:
+            with localcontext(Context(prec=120, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+                steps.append(Step(each, [steps[of] for of in each["of"]], top["units"]))
+        except (Refused, ArithmeticError) as why:
             raise Refused(f"step {at}, {each['rule'][:20]}: {why}") from None
     used = {*top["measured"], *(of for each in top["steps"] for of in each["of"])}
     need(used == set(range(len(steps))), "each step leads to another, or is measured")
@@ -584,28 +556,29 @@ def _verified(text: str) -> Json:
     return told
 
 
-def compared(told: Json, what: str, file: Path | None) -> None:
+def compared(told: Json, what: str, file: Path) -> None:
     """Whether a text is the one that was committed to; of an answer, its columns and rows as JSON has them."""
-    if file is not None and what == "answer":
-        answer = json.loads(file.read_text("utf-8"))
-        found = sha256(written({name: answer[name] for name in ("columns", "rows")}).encode())
-        need(found.hexdigest() == told["answer"], "its answer is another one")
-    elif file is not None:
-        kept = told["commitments"] or {"salt": "", what: None}
-        found = sha256(bytes.fromhex(kept["salt"]) + f"{what}\0".encode() + file.read_bytes())
-        need(found.hexdigest() == kept[what], f"its {what} is another one")
+    if what == "answer":
+        salt, answer = b"", json.loads(file.read_text("utf-8"))
+        text, kept = written({name: answer[name] for name in ("columns", "rows")}).encode(), told
+    else:
+        need(told["commitments"] is not None, "it commits to no texts")
+        kept, text = told["commitments"], file.read_bytes()
+        salt = bytes.fromhex(kept["salt"]) + f"{what}\0".encode()
+    need(sha256(salt + text).hexdigest() == kept[what], f"its {what} is another one")
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="privql.kernel.verify", description="check the certificate of an answer")
     parser.add_argument("certificate", type=Path)
-    for name in ("--policy-text", "--query-text", "--answer"):
-        parser.add_argument(name, type=Path, metavar="FILE")
+    for option in ("--policy-text", "--query-text", "--answer"):
+        parser.add_argument(option, dest=option[2:].removesuffix("-text"), type=Path, metavar="FILE")
     given = parser.parse_args(arguments)
     try:
         told = verified(given.certificate.read_text("ascii"))
-        for what, file in (("policy", given.policy_text), ("query", given.query_text), ("answer", given.answer)):
-            compared(told, what, file)
+        for what in ("policy", "query", "answer"):
+            if getattr(given, what) is not None:
+                compared(told, what, getattr(given, what))
     except (Refused, OSError, ValueError, KeyError, TypeError) as why:
         print(f"refused: {why}")
         return 1
