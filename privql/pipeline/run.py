@@ -136,7 +136,9 @@ def _measured(
         proved.extend(wanted)
         return release(granted, step, wanted, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics)
 
-    program = Program(check.query, check.plan.blocks, measure, lambda query, blocks: _answer(query, blocks, desk), merge)
+    program = Program(
+        check.query, check.plan.blocks, measure, lambda query, blocks: _answer(query, blocks, desk), merge
+    )
     answered = program.run()
     noisy = tuple(
         NoisyBlock(slim_block(one.plan.block), one.recipes, tuple(one.cells), tuple(one.groups), one.levels)

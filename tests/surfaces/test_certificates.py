@@ -146,6 +146,16 @@ def test_all_answers_of_a_plan_have_one(folder: Path) -> None:
     assert all(main(["verify", str(one), "--ledger", ledger]) == 0 for one in found)
 
 
+def test_a_refined_answer_proves_what_it_measured_anew(folder: Path) -> None:
+    ledger, kept = str(folder / "ledger.db"), folder / "refined"
+    count = "CREATE RELEASE rough AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.3 DELTA 1e-7 USING GAUSSIAN"
+    for text in (count, "REFINE rough TO WITHIN 15"):
+        assert main(["run", "--ledger", ledger, "--as", "alice", "--certificates", str(kept), "-c", text]) == 0
+    found = [json.loads(one.read_text("ascii")) for one in sorted(kept.iterdir())]
+    assert len(found) == 2 and found[0]["costs"] != found[1]["costs"]
+    assert all(main(["verify", str(one), "--ledger", ledger]) == 0 for one in kept.iterdir())
+
+
 def test_what_was_forgotten_is_still_proved_and_no_longer_told(folder: Path) -> None:
     _, certificate = run(folder, "SELECT COUNT(*) FROM patients WHERE age > 7 SPEND EPSILON 0.5")
     ledger = str(folder / "ledger.db")
