@@ -111,5 +111,6 @@ CODES: Final[dict[str, str]] = {
     "PQL0746": "the policy protects less than the one in force",
     "PQL0747": "another ledger keeps budgets for the same units",
     "PQL0748": "files changed, and nothing says that the data did",
+    "PQL0749": "a column cannot divide the units of a table",
     "PQL0901": "a fault of PrivQL itself",
 }

@@ -19,7 +19,7 @@ import numpy as np
 from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
-from privql.kernel.events import Events, among, events
+from privql.kernel.events import Events, among, events, read_within
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.places import chosen
@@ -27,7 +27,7 @@ from privql.kernel.ranks import FARTHEST, Placed
 from privql.kernel.scalars import INT
 from privql.kernel.selection import Count, Selected
 from privql.kernel.sums import cells
-from privql.ledger import Draw, Ledger, Permit
+from privql.ledger import Draw, Ledger, Permit, inside
 from privql.names import fold
 from privql.noise.exponential import exponential
 from privql.noise.gaussian import rounded_gaussian
@@ -86,6 +86,10 @@ def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) ->
     paid = {fold(line.unit): line.events for line in permit.charges}
     if not among({unit: before[unit] + new for unit, new in met.items()}, paid):
         raise Unpaid("the measurements cost more than was charged")
+    for line in permit.charges:
+        of_unit = [one for one in wanted if fold(one.unit.name) == fold(line.unit)]
+        if line.where is not None and of_unit and not inside(read_within(of_unit), line.where):
+            raise Unpaid("the measurements read parts that were not charged")
     return met
 
 

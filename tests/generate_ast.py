@@ -409,6 +409,7 @@ class Trees:
             self.maybe(lambda: ast.Privacy(**self.at_most())),
             self.some(lambda: self.one(STRINGS), 0) if from_files else (),
             () if from_files else self.maybe(self.names) or (),
+            self.maybe(self.name, 0.3),
         )
 
     def budget(self) -> ast.CreateBudget:

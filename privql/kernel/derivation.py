@@ -27,6 +27,7 @@ from privql.kernel.terms import (
     Project,
     Public,
     Scan,
+    UnitPart,
     Window,
 )
 
@@ -78,6 +79,8 @@ def _said(one: Stable, by: Numbering) -> Json:
     match one.term:
         case Scan() as scan:
             return _scan(scan, by)
+        case UnitPart(column=column):
+            return {"column": by.column(column)}
         case Filter(input=Mark(column=column)) if one.why[0] == "keep_groups":
             return {"column": by.column(column), "keys": by.named(_gathered(one.why[1][1]).keys)}
         case Filter(condition=condition):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, assert_never, get_args
@@ -27,6 +27,7 @@ from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost, check_chargeable
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.measure import Measured, Together
+from privql.kernel.parts import Parts, united, within
 from privql.kernel.picks import Picked
 from privql.kernel.proved import Unproved
 from privql.kernel.ranks import Placed
@@ -94,6 +95,12 @@ def events(one: Losing) -> Events:
             return (Event("pure", one.cost),)
         case _:
             assert_never(one)
+
+
+def read_within(of: Iterable[Losing]) -> Parts | None:
+    """The parts outside of which none of them reads; None where they may read all."""
+    terms = (each.term for one in of for each in (one.of if isinstance(one, Together) else (one,)))
+    return united(within(term.input) for term in terms)
 
 
 def _gaussian(mu_squared: Fraction, cost: Cost) -> Event:

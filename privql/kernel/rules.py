@@ -10,11 +10,12 @@ from dataclasses import replace
 from math import prod
 
 from privql.kernel.features import Feature, Order, WindowCall
+from privql.kernel.parts import DIVIDING
 from privql.kernel.proved import RULE, Unproved
 from privql.kernel.relating import mark
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar, Value, fields
 from privql.kernel.stable import ONE_ROW, Sets, Stable, owned
-from privql.kernel.terms import Filter, Gather, KeepRows, Once, Project, Scan, Window
+from privql.kernel.terms import Filter, Gather, KeepRows, Once, Project, Scan, UnitPart, Window
 from privql.kernel.wellformed import beside, call, feature, named, ordered, reads
 
 
@@ -34,6 +35,18 @@ def scan(term: Scan) -> Stable:
     fixed = frozenset(() if term.via else (name for name, type in term.columns if (name, type) == term.unit_column))
     apart = ONE_ROW if one else frozenset()
     return Stable(term, term.unit, of, 1 if one else None, names, unique, fixed, apart=apart, why=("scan", ()), by=RULE)
+
+
+def unit_part(input: Stable, column: str) -> Stable:
+    """Which part a unit is in is a function of its rows in this table alone, as they are read; so they agree in it."""
+    owned(input)
+    read = dict(input.term.columns) if isinstance(input.term, Scan) else {}
+    if not isinstance(input.term, Scan) or column not in read:
+        raise Unproved("a table is divided where it is read, by a column that is read")
+    if read[column].kind not in DIVIDING:
+        raise Unproved("units are divided by values that have one way to be written")
+    term, fixed = UnitPart(input.term, column), input.fixed | {column}
+    return replace(input, term=term, fixed=fixed, why=("unit_part", (input,)), by=RULE)
 
 
 def keep_where(input: Stable, condition: Scalar) -> Stable:

@@ -53,6 +53,16 @@ class Scan:
 
 
 @frozen
+class UnitPart:
+    """The rows of a table in one part for each unit: those that have in `column` the value that most of the unit's rows
+    have there, of several the least, NULL being a value like others and the last. No hash: each query that divides the
+    units so must find each in the same part."""
+
+    input: Scan
+    column: str
+
+
+@frozen
 class Public:
     """Rows that anybody may know, of a public table or of answers already released: handed to the engine by name."""
 
@@ -171,4 +181,4 @@ class Once:
     input: Relation
 
 
-Relation = Scan | Filter | Project | KeepRows | Lookup | Join | Mark | Gather | Combine | Window | Once
+Relation = Scan | UnitPart | Filter | Project | KeepRows | Lookup | Join | Mark | Gather | Combine | Window | Once

@@ -179,6 +179,13 @@ def scan(says: Json) -> Json:
     return made | {"columns": named(ids.values()), "unique": unique, "apart": one, "fixed": fixed}
 
 
+@rule(1, column=number)
+def unit_part(says: Json, rows: Json) -> Json:
+    owned(rows)
+    read(rows, frozenset((says["column"],)))
+    return rows | {"fixed": rows["fixed"] | {says["column"]}}
+
+
 @rule(1, reads=columns)
 def keep_where(says: Json, rows: Json) -> Json:
     read(rows, says["reads"])

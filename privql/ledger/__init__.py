@@ -22,13 +22,15 @@ from privql.ledger.errors import (
 )
 from privql.ledger.incidents import Incident
 from privql.ledger.ledger import Ledger
-from privql.ledger.plans import bill
+from privql.ledger.parts import column_of, inside
+from privql.ledger.plans import bill, place_of
 from privql.ledger.records import (
     NO_NOTE,
     ChargeLine,
     Draw,
     Entry,
     Note,
+    PartsAsked,
     Permit,
     PlanEntry,
     PlanLine,
@@ -63,6 +65,7 @@ __all__ = [
     "NotRefined",
     "Note",
     "OverBudget",
+    "PartsAsked",
     "Permit",
     "PlanEntry",
     "PlanLine",
@@ -80,8 +83,11 @@ __all__ = [
     "TooManyResumes",
     "WaitsForOwner",
     "bill",
+    "column_of",
     "fullest_first",
+    "inside",
     "on_server",
+    "place_of",
     "read_anchors",
     "run_name",
 ]

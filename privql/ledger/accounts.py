@@ -12,8 +12,9 @@ from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
-from privql.kernel.losses import NO_LOSS, Loss, loss_of
-from privql.ledger import windows
+from privql.kernel.losses import Loss, loss_of
+from privql.kernel.parallel import InParts, Lost
+from privql.ledger import parts, windows
 from privql.ledger.budgets import WHOLE, BudgetRow, BudgetState, Window
 from privql.ledger.errors import LedgerError, OverBudget, Reason
 from privql.ledger.policies import Policy
@@ -21,7 +22,7 @@ from privql.ledger.records import ChargeLine
 from privql.names import fold
 
 Scope = tuple[str, str]  # budget and analyst, '' for all of them; a budget's is of one window
-Totals = dict[Scope, Loss]
+Totals = dict[Scope, Lost]
 
 _TOTALS = (
     "SELECT budget, analyst, loss FROM total WHERE unit = ? AND budget = '' AND analyst = '' AND window_number = 0"
@@ -38,17 +39,24 @@ class Asking:
     cost: Cost  # added up, for people
     queries: tuple[Fraction, ...]  # the ε of each
     losses: Callable[[BudgetState], Iterable[Loss]]  # the first that is admitted is taken
+    where: InParts | None = None  # the parts whose units alone lose it
 
     @classmethod
-    def one(cls, events: Events) -> Asking:
+    def one(cls, events: Events, where: InParts | None = None) -> Asking:
         cost = cost_of(events)
-        return cls(cost, (cost.epsilon,), lambda paying: (loss_of(events, paying.order),))
+        return cls(cost, (cost.epsilon,), lambda paying: (loss_of(events, paying.order),), where)
 
 
-def totals(db: sqlite3.Connection, unit: str, budget: str, window: int, analyst: str = "") -> Totals:
-    """What the unit lost in all, and what everyone and this analyst spent of a budget in one of its windows."""
+def totals(
+    db: sqlite3.Connection, unit: str, budget: str, window: int, analyst: str, where: Sequence[InParts]
+) -> Totals:
+    """What the unit lost in all, and what everyone and this analyst spent of a budget in one of its windows; and how
+    much of it in some parts."""
     whose = fold(unit), fold(unit), fold(budget), fold(analyst), window
-    return {(of, by): _loss(loss) for of, by, loss in db.execute(_TOTALS, whose)}
+    found = {(of, by): Lost(_loss(loss)) for of, by, loss in db.execute(_TOTALS, whose)}
+    for of, by in found if where else ():
+        found[of, by] = parts.lost(db, (whose[0], of, by, window if of else 0), found[of, by].most, where)
+    return found
 
 
 def _loss(text: str) -> Loss:
@@ -69,15 +77,20 @@ def _kept(text: str, loss: Loss) -> Loss:
     return loss
 
 
-def stands(db: sqlite3.Connection, policy: Policy, budget: BudgetRow, analyst: str | None) -> BudgetState:
-    """As it is now, in the window that is open."""
+def stands(
+    db: sqlite3.Connection, policy: Policy, budget: BudgetRow, analyst: str | None, where: Sequence[InParts] = ()
+) -> BudgetState:
+    """As it is now, in the window that is open, for units of any part; with what was lost in these parts."""
     window = windows.current(db, budget)
-    spending = totals(db, budget.unit, budget.name, window.number, analyst or "")
+    spending = totals(db, budget.unit, budget.name, window.number, analyst or "", where)
     return state(policy, budget, analyst, spending, window)
 
 
-def reported(db: sqlite3.Connection, found: BudgetState) -> BudgetState:
-    """With what all of its windows come to, if it has had any but the one."""
+def reported(db: sqlite3.Connection, policy: Policy, found: BudgetState) -> BudgetState:
+    """With what all of its windows come to, if it has had any but the one; and what was lost in parts."""
+    divided = parts.current(db, policy, found.budget.unit, found.budget.name, found.window.number)
+    if divided:
+        found = replace(stands(db, policy, found.budget, found.analyst, divided), divided=divided)
     if found.budget.every is None and not found.window.number:
         return found
     return replace(found, in_all=windows.in_all(db, found.budget))
@@ -87,17 +100,20 @@ def state(
     policy: Policy, budget: BudgetRow, analyst: str | None, spending: Totals, window: Window = WHOLE
 ) -> BudgetState:
     name = fold(budget.name)
-    lost = spending.get((name, ""), NO_LOSS)
-    own = lost if analyst is None else spending.get((name, fold(analyst)), NO_LOSS)
+    none = Lost()
+    lost = spending.get((name, ""), none)
+    own = lost if analyst is None else spending.get((name, fold(analyst)), none)
     grant = None if analyst is None else policy.grant(budget.name, analyst)
-    unit = spending.get(("", ""), NO_LOSS)
+    unit = spending.get(("", ""), none)
     return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit, window)
 
 
-def usable(db: sqlite3.Connection, policy: Policy, analyst: str, unit: str) -> list[BudgetState]:
+def usable(
+    db: sqlite3.Connection, policy: Policy, analyst: str, unit: str, where: Sequence[InParts] = ()
+) -> list[BudgetState]:
     """The budgets for the unit that the analyst may use, the fullest first."""
     rows = [budget for budget in policy.of_unit(unit) if policy.may_use(budget.name, analyst)]
-    return fullest_first([stands(db, policy, budget, analyst) for budget in rows])
+    return fullest_first([stands(db, policy, budget, analyst, where) for budget in rows])
 
 
 def payers(
@@ -122,7 +138,7 @@ def _payer(
     cost = asked.cost
     if not declared:
         raise OverBudget(None, unit, Cost(), cost, "no budget")
-    found = usable(db, policy, analyst, unit)
+    found = usable(db, policy, analyst, unit, () if asked.where is None else (asked.where,))
     if chosen in declared:
         found = [one for one in found if one.budget == chosen]
     if not found:
@@ -130,13 +146,15 @@ def _payer(
     paying = first_able(found, asked)
     if isinstance(paying, tuple):
         return paying
-    raise OverBudget(found[0].budget.name, found[0].budget.unit, found[0].left, cost, paying)
+    first = found[0].at(asked.where)
+    raise OverBudget(first.budget.name, first.budget.unit, first.left, cost, paying)
 
 
 def first_able(found: Sequence[BudgetState], asked: Asking) -> tuple[BudgetState, Loss] | Reason:
-    """The first of these budgets that can pay, and what it loses; or why the first of all cannot."""
+    """The first of these budgets that can pay, and what it loses; or why the first of all cannot. Each is looked at
+    where the charge would be."""
     reasons: list[Reason] = []
-    for one in found:
+    for one in (each.at(asked.where) for each in found):
         for loss in asked.losses(one):
             reason = one.refusal(loss, asked.queries)
             if reason is None:
@@ -158,15 +176,17 @@ def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetStat
     unit, window = fold(paying.budget.unit), paying.window.number
     windows.opened(db, paying, policy.record.version)
     after = paying.after(loss)
-
-    def row(budget: str, by: str) -> tuple[str | int, ...]:
-        total = after.own_lost if by else after.lost if budget else after.unit_lost
-        return unit, budget, by, window if budget else 0, _written(total)
-
+    rows = []
+    for budget, by in scopes(paying.budget.name, analyst):
+        now = after.by_analyst if by else after.by_all if budget else after.of_unit
+        scope = unit, budget, by, window if budget else 0
+        if after.where is not None:
+            parts.keep(db, scope, now, after.where)
+        rows.append((*scope, _written(now.most)))
     db.executemany(
         "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
-        [row(*scope) for scope in scopes(paying.budget.name, analyst)],
+        rows,
     )
 
 
@@ -179,9 +199,14 @@ def write(db: sqlite3.Connection, number: int, lines: Sequence[ChargeLine]) -> N
     """Who paid for a charge, and for what."""
     rows = [(number, line.unit, line.budget, mechanisms.written(line.events), line.window) for line in lines]
     db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", rows)
+    for line in lines:
+        parts.write(db, number, line.unit, line.where)
 
 
 def lines(db: sqlite3.Connection, number: int) -> tuple[ChargeLine, ...]:
     query = "SELECT unit, budget, events, window_number FROM charge_line WHERE charge = ? ORDER BY unit"
-    rows = db.execute(query, (number,)).fetchall()
-    return tuple(ChargeLine(unit, name, mechanisms.read(events), window) for unit, name, events, window in rows)
+    rows, where = db.execute(query, (number,)).fetchall(), parts.of_charge(db, number)
+    return tuple(
+        ChargeLine(unit, name, mechanisms.read(events), window, where.get(fold(unit)))
+        for unit, name, events, window in rows
+    )

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable
 from privql.kernel.events import Events, cost_of, written
+from privql.kernel.parallel import InParts
+from privql.ledger import parts
 from privql.ledger.errors import LedgerError
 from privql.ledger.policies import Policy, data_version
 from privql.ledger.records import Request
@@ -25,6 +27,7 @@ class Asked:
     events: dict[str, Events]  # by folded unit
     data_version: str
     identity: bytes
+    where: dict[str, InParts]  # by folded unit, the parts that are charged
 
 
 def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
@@ -33,7 +36,8 @@ def asked(db: sqlite3.Connection, policy: Policy, request: Request) -> Asked:
         raise LedgerError("a charge needs an analyst's name")
     version = data_version(db, policy, request.tables)
     query = request.query, request.parameters, policy.origin, version, request.measurements
-    return Asked(request, fold(request.analyst), events, version, identity(*query, events))
+    where = parts.by_unit(db, policy, request.policy_version, request.parts)
+    return Asked(request, fold(request.analyst), events, version, identity(*query, events), where)
 
 
 def by_unit(charges: Iterable[tuple[str, Events]]) -> dict[str, Events]:
@@ -58,5 +62,5 @@ def identity(
 ) -> bytes:
     """Two queries are the same one when all of this agrees. Who asks and who pays is not part of it."""
     prices = sorted((unit, written(met)) for unit, met in events.items())
-    parts = query, parameters, policy_version, data_version, measurements, prices
-    return hashlib.sha256(json.dumps(parts).encode()).digest()
+    meant = query, parameters, policy_version, data_version, measurements, prices
+    return hashlib.sha256(json.dumps(meant).encode()).digest()

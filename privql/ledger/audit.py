@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from privql.kernel import losses
-from privql.kernel.losses import NO_LOSS
-from privql.ledger import chain, notes, plans, refining, standing, windows
+from privql.kernel.parallel import Lost
+from privql.ledger import chain, notes, parts, plans, refining, standing, windows
 from privql.ledger.anchors import Anchor
 from privql.ledger.asked import identity
 from privql.ledger.charges import drawn, overdrawn
@@ -49,11 +48,13 @@ def _recomputed(db: sqlite3.Connection) -> Iterator[str]:
     every = {(name, version): row.every for version, policy in policies.items() for name, row in policy.budgets.items()}
     yield from windows.audit(db, every)
     yield from standing.audit(db)
-    rows = db.execute("SELECT unit, budget, analyst, window_number, loss FROM total")
-    totals = {(unit, name, by, window): losses.read(loss) for unit, name, by, window, loss in rows}
+    totals = parts.all_kept(db)
     for whose in sorted(totals.keys() | tally.lost.keys()):
-        if totals.get(whose, NO_LOSS) != tally.lost[whose]:
+        kept, sums = totals.get(whose, Lost()), tally.lost[whose]
+        if kept.most != sums.most:
             yield f"the total of unit, budget, analyst and window {whose} is not the sum of its charges"
+        if (kept.greatest, kept.parts) != (sums.greatest, sums.parts):
+            yield f"what parts have of the total of unit, budget, analyst and window {whose} is not what was charged"
 
 
 def _charge(db: sqlite3.Connection, one: Entry, erased: set[str]) -> Iterator[str]:
@@ -78,7 +79,7 @@ def _charge(db: sqlite3.Connection, one: Entry, erased: set[str]) -> Iterator[st
 
 
 def _plan(one: PlanEntry) -> Iterator[str]:
-    if not all(plans.priced(one.of(line.unit), line.loss) for line in one.charges):
+    if not all(plans.priced(one.of(line.unit), one.where_of(line.unit), line.loss) for line in one.charges):
         yield f"{one.what}: it was charged less than its queries cost"
 
 

@@ -7,6 +7,7 @@ everybody spent of it; an analyst's limit is another on top, over her own charge
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Literal
@@ -16,6 +17,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Events
 from privql.kernel.filters import DEFAULT, Filter, Shares, Way, order_for
 from privql.kernel.losses import Loss, loss_of
+from privql.kernel.parallel import InParts, Lost
 from privql.ledger.errors import Reason
 
 _UNCOUNTED = 10**9
@@ -84,11 +86,29 @@ class BudgetState:
     analyst: str | None
     grant: GrantRow | None
     order: Fraction  # of the Rényi filter: chosen when the budget was first declared
-    lost: Loss  # by everyone, in this budget and window
-    own_lost: Loss  # by this analyst, in this budget and window
-    unit_lost: Loss  # by everyone, in all budgets of the unit, ever; of no order
+    by_all: Lost  # in this budget and window
+    by_analyst: Lost  # in this budget and window
+    of_unit: Lost  # by everyone, in all budgets of the unit, ever; of no order
     window: Window = WHOLE
     in_all: InAll | None = None  # of a budget that renews, for reports
+    where: InParts | None = None  # the parts for whose units it is told; None: for any
+    divided: tuple[InParts, ...] = ()  # each part that something was charged to, for reports
+
+    def at(self, where: InParts | None) -> BudgetState:
+        """As it stands for the units of these parts."""
+        return self if where == self.where else replace(self, where=where)
+
+    @property
+    def lost(self) -> Loss:
+        return self.by_all.of(self.where)
+
+    @property
+    def own_lost(self) -> Loss:
+        return self.by_analyst.of(self.where)
+
+    @property
+    def unit_lost(self) -> Loss:
+        return self.of_unit.of(self.where)
 
     @property
     def spent(self) -> Cost:
@@ -186,8 +206,11 @@ class BudgetState:
 
     def after(self, more: Loss) -> BudgetState:
         """As it is when this was charged."""
-        lost = self.lost + more, self.own_lost + more, self.unit_lost + more.unordered
-        return BudgetState(self.budget, self.analyst, self.grant, self.order, *lost, self.window, self.in_all)
+        lost = self.by_all.plus(self.where, more), self.by_analyst.plus(self.where, more)
+        of_unit = self.of_unit.plus(self.where, more.unordered)
+        return BudgetState(
+            self.budget, self.analyst, self.grant, self.order, *lost, of_unit, self.window, self.in_all, self.where
+        )
 
 
 def _bears(promise: Filter, loss: Loss, way: Way | None) -> bool:

@@ -79,7 +79,10 @@ KINDS = {
         ("id",),
         ("analyst", "policy_version", "slots", "after_charge", "reserved_at"),
         hidden=("identity",),
-        parts=(("plan_line", "plan", ("unit", "budget", "loss", "window_number")),),
+        parts=(
+            ("plan_line", "plan", ("unit", "budget", "loss", "window_number")),
+            ("plan_part", "plan", ("slot", "unit", "division", "part")),
+        ),
     ),
     "standing": Kind(
         "standing",
@@ -93,7 +96,10 @@ KINDS = {
         ("id",),
         ("analyst", "policy_version", "data_version", "reserved_at", "plan", "slot"),
         hidden=("query", "parameters", "measurements"),
-        parts=(("charge_line", "charge", ("unit", "budget", "events", "window_number")),),
+        parts=(
+            ("charge_line", "charge", ("unit", "budget", "events", "window_number")),
+            ("charge_part", "charge", ("unit", "division", "part")),
+        ),
     ),
     "resumes": Kind(
         "charge",
@@ -282,7 +288,11 @@ def _keep(told: dict[tuple[str, tuple[Any, ...]], _Told], name: str, entry: _Tol
 
 
 def _compared(label: str, kind: Kind, row: Row, entry: _Told, erased: set[str]) -> Iterator[str]:
-    """The row against its entry; an entry of an older layout covers the columns that there were."""
+    """The row against its entry; an entry of an older layout covers the columns that there were, and rows of a table
+    that there was not then are no part of it."""
+    for table, _, _ in kind.parts:
+        if table not in entry.fields and row.clear[table]:
+            yield f"{label}: `{table}` is not what the chain says"
     for column, said in entry.fields.items():
         if column not in row.hidden:
             if column not in row.clear or row.clear[column] != said:

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 
 from privql.kernel.events import Events, among
-from privql.ledger import chain, forgetting, plans, standing
+from privql.ledger import chain, forgetting, parts, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.amounts import met_read, met_written
 from privql.ledger.asked import Asked, asked
@@ -38,7 +38,7 @@ def reserve(
     if granted is None and slot is not None:
         granted = _run_again(db, ledger_id, query, *slot)
     if granted is None and slot is not None:
-        paid = plans.slot_lines(db, *slot, query.analyst, query.events)
+        paid = plans.slot_lines(db, *slot, query)
         if paid is not None:
             granted = _charged(db, ledger_id, query, paid, slot)
     if granted is None:
@@ -58,8 +58,8 @@ def _repeat(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked
         if state == "released" and may_see(db, policy, number, owner, query.analyst):
             (answer,) = db.execute("SELECT answer FROM charge WHERE id = ?", (number,)).fetchone()
             return Replay(release_id(number), answer)
-        if state == "reserved" and owner == query.analyst:
-            unfinished = number, resumes
+        if state == "reserved" and owner == query.analyst and parts.paid_for(query.where, parts.of_charge(db, number)):
+            unfinished = number, resumes  # in parts that are still the same
     if unfinished is None:
         return None
     return _resumed(db, ledger_id, query, *unfinished)
@@ -110,7 +110,7 @@ def find(db: sqlite3.Connection, policy: Policy, request: Request) -> str | None
 
 
 def _charge(db: sqlite3.Connection, ledger_id: str, policy: Policy, query: Asked) -> Permit:
-    asking = {unit: Asking.one(events) for unit, events in query.events.items()}
+    asking = {unit: Asking.one(events, query.where.get(unit)) for unit, events in query.events.items()}
     paid = []
     for paying, loss in payers(db, policy, query.analyst, asking, query.request.budget):
         pay(db, policy, query.analyst, paying, loss)
@@ -137,7 +137,7 @@ def _charged(
     ).fetchone()
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
     paid = tuple(
-        ChargeLine(spelled[unit], name, events, window)
+        ChargeLine(spelled[unit], name, events, window, query.where.get(unit))
         for unit, events in query.events.items()
         for name, window in [budgets[unit]]
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from privql.kernel import losses
-from privql.ledger import accounts
+from privql.ledger import accounts, parts
 from privql.ledger.amounts import met_read
 from privql.ledger.naming import charge_number, release_id
 from privql.ledger.records import Entry, PlanEntry, PlanLine
@@ -46,7 +46,9 @@ def _plans(db: sqlite3.Connection) -> Iterator[PlanEntry]:
     for number, analyst, version, after, text, at in db.execute(query).fetchall():
         rows = db.execute("SELECT unit, budget, loss, window_number FROM plan_line WHERE plan = ?", (number,))
         paid = tuple(PlanLine(unit, budget, losses.read(loss), window) for unit, budget, loss, window in rows)
-        yield PlanEntry(number, analyst, version, after, tuple(map(met_read, json.loads(text))), paid, at)
+        slots = tuple(map(met_read, json.loads(text)))
+        where = tuple(parts.of_slot(db, number, slot) for slot in range(len(slots)))
+        yield PlanEntry(number, analyst, version, after, slots, paid, at, where)
 
 
 def charged(db: sqlite3.Connection) -> Iterator[Entry | PlanEntry]:

@@ -14,6 +14,7 @@ from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events
+from privql.kernel.parallel import InParts
 from privql.ledger import (
     accounts,
     audit,
@@ -24,6 +25,7 @@ from privql.ledger import (
     incidents,
     naming,
     notes,
+    parts,
     plans,
     policies,
     refining,
@@ -280,17 +282,23 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return policies.data_version(db, self._current(db), tables)
 
-    def budgets_for(self, analyst: str, unit: str) -> list[BudgetState]:
-        """The budgets for the unit that the analyst may use; the first that can pay is the one that pays."""
+    def budgets_for(self, analyst: str, unit: str, where: Sequence[InParts] = ()) -> list[BudgetState]:
+        """The budgets for the unit that the analyst may use; the first that can pay is the one that pays. With what
+        was lost in these parts."""
         with self._store.transaction("DEFERRED") as db:
-            return accounts.usable(db, self._current(db), analyst, unit)
+            return accounts.usable(db, self._current(db), analyst, unit, where)
+
+    def located(self, request: Request) -> dict[str, InParts]:
+        """By unit, the parts to which `reserve` would charge it."""
+        with self._store.transaction("DEFERRED") as db:
+            return parts.by_unit(db, self._current(db), request.policy_version, request.parts)
 
     def budget_report(self, analyst: str | None = None) -> tuple[BudgetState, ...]:
         """Every budget the analyst may use, or (None, for the owner) every budget there is."""
         with self._store.transaction("DEFERRED") as db:
             policy = self._current(db)
             return tuple(
-                accounts.reported(db, accounts.stands(db, policy, budget, analyst))
+                accounts.reported(db, policy, accounts.stands(db, policy, budget, analyst))
                 for budget in policy.budgets.values()
                 if analyst is None or policy.may_use(budget.name, analyst)
             )

@@ -12,6 +12,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import Loss
+from privql.kernel.parallel import InParts
 
 
 @frozen
@@ -36,6 +37,18 @@ NO_NOTE = Note()
 
 
 @frozen
+class PartsAsked:
+    """The parts, of what divides a unit, outside of which a query reads nothing. `tables`: on whose data it depends in
+    which part a unit is. `change_one`: neighbours may have a unit in two."""
+
+    table: str
+    column: str
+    values: tuple[str, ...]
+    tables: tuple[str, ...]
+    change_one: bool = False
+
+
+@frozen
 class Request:
     """A checked query and its price. All but `name` and `budget` decide whether an earlier answer is the same one."""
 
@@ -49,6 +62,7 @@ class Request:
     name: str | None = None  # CREATE RELEASE name AS …
     budget: str | None = None  # which budget pays, where the analyst has several for a unit
     refines: str | None = None  # the release that it makes more accurate
+    parts: tuple[tuple[str, PartsAsked], ...] = ()  # by unit, where not all of its units are met
 
 
 @frozen
@@ -63,6 +77,7 @@ class PlanRequest:
     budget: str | None = None  # which budget pays, where the analyst has several for a unit
     delta: Fraction | None = None  # how much δ it may take to cost less ε, if that is said
     answered: frozenset[int] = frozenset()  # slots whose queries have an answer already: nothing is paid for them
+    parts: tuple[tuple[tuple[str, PartsAsked], ...], ...] = ()  # of each slot, if any has some
 
 
 @frozen
@@ -96,6 +111,7 @@ class ChargeLine:
     budget: str
     events: Events
     window: int = 0  # of the budget: that in which it was paid
+    where: InParts | None = None  # the parts in which it was charged
 
     @property
     def cost(self) -> Cost:
@@ -200,6 +216,7 @@ class PlanEntry:
     slots: tuple[dict[str, Events], ...]
     charges: tuple[PlanLine, ...]
     reserved_at: str
+    where: tuple[dict[str, InParts], ...]  # of each slot, the parts that it may read of a unit
 
     @property
     def what(self) -> str:
@@ -207,3 +224,7 @@ class PlanEntry:
 
     def of(self, unit: str) -> tuple[Events, ...]:
         return tuple(slot[unit] for slot in self.slots if unit in slot)
+
+    def where_of(self, unit: str) -> tuple[InParts | None, ...]:
+        """Beside what `of` says."""
+        return tuple(where.get(unit) for where, slot in zip(self.where, self.slots, strict=True) if unit in slot)

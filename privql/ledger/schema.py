@@ -4,7 +4,8 @@ Amounts are text, `n/d`; names by which rows are found are folded; times are inf
 for those that `clock.py` names.
 `total` is what has been charged so far - by unit (budget and analyst empty), by unit and budget, and by unit, budget
 and analyst, a budget's in each of its windows - kept in the transaction of each charge, so that admission reads a few
-rows however long the history is.
+rows however long the history is. Of what was charged to single parts, `part_total` keeps what each has lost and
+`part_greatest` the two greatest; what a `total` says is true of the units of any part.
 """
 
 from __future__ import annotations
@@ -139,6 +140,23 @@ _CHAIN = (
         position INTEGER PRIMARY KEY, kind TEXT NOT NULL, fields TEXT NOT NULL, salt BLOB, head BLOB NOT NULL)""",
 )
 
+_PARTS = (
+    """CREATE TABLE charge_part (
+        charge INTEGER NOT NULL REFERENCES charge, unit TEXT NOT NULL, division TEXT NOT NULL, part TEXT NOT NULL,
+        PRIMARY KEY (charge, unit, division, part)) WITHOUT ROWID""",
+    """CREATE TABLE plan_part (
+        plan INTEGER NOT NULL REFERENCES plan, slot INTEGER NOT NULL, unit TEXT NOT NULL, division TEXT NOT NULL,
+        part TEXT NOT NULL, PRIMARY KEY (plan, slot, unit, division, part)) WITHOUT ROWID""",
+    """CREATE TABLE part_total (
+        unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, window_number INTEGER NOT NULL,
+        division TEXT NOT NULL, part TEXT NOT NULL, loss TEXT NOT NULL,
+        PRIMARY KEY (unit, budget, analyst, window_number, division, part)) WITHOUT ROWID""",
+    """CREATE TABLE part_greatest (
+        unit TEXT NOT NULL, budget TEXT NOT NULL, analyst TEXT NOT NULL, window_number INTEGER NOT NULL,
+        division TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL,
+        PRIMARY KEY (unit, budget, analyst, window_number, division)) WITHOUT ROWID""",
+)
+
 # a new file takes all of them, an older one those that it has not had
 LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _FIRST,
@@ -148,6 +166,7 @@ LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _UNANSWERED,
     _WINDOWS,
     _CHAIN,
+    _PARTS,
 )
 VERSION = len(LAYOUTS)
 CHAINED = LAYOUTS.index(_CHAIN) + 1  # what is older has no chain yet

@@ -11,11 +11,13 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.events import Events, cost_of
 from privql.kernel.filters import Way
-from privql.kernel.losses import NO_LOSS, Loss, loss_of
+from privql.kernel.losses import Loss, loss_of
+from privql.kernel.parallel import InParts, Lost, greatest
 from privql.ledger.accounts import scopes, state
 from privql.ledger.budgets import BudgetRow, BudgetState
 from privql.ledger.entries import charged
 from privql.ledger.errors import Reason
+from privql.ledger.plans import met_together, place_of
 from privql.ledger.policies import Policy
 from privql.ledger.records import Entry, PlanEntry
 from privql.names import fold
@@ -30,10 +32,16 @@ class SpendingLine:
     window: int
     met: tuple[Events, ...]  # by each of the queries
     plan: Loss | None = None  # what a plan was charged
+    where: tuple[InParts | None, ...] = ()  # the parts that each of the queries read
+
+    @property
+    def place(self) -> InParts | None:
+        """The parts that it was charged to."""
+        return place_of(self.where)
 
     def loss(self, order: Fraction | None) -> Loss:
         """As it would be of a promise that chose this order; a plan costs plain addition what it cost."""
-        met = loss_of(tuple(event for query in self.met for event in query), order)
+        met = greatest(loss_of(events, order) for events in met_together(self.met, self.where))
         return met if self.plan is None else replace(met, epsilon=self.plan.epsilon, delta=self.plan.delta)
 
     @property
@@ -60,10 +68,13 @@ def spending(one: Entry | PlanEntry) -> Spending:
     """Without lines where nothing was charged, or a plan was."""
     lines: Iterable[SpendingLine]
     if isinstance(one, PlanEntry):
-        lines = (SpendingLine(at.unit, at.budget, at.window, one.of(at.unit), at.loss) for at in one.charges)
+        lines = (
+            SpendingLine(at.unit, at.budget, at.window, one.of(at.unit), at.loss, one.where_of(at.unit))
+            for at in one.charges
+        )
     else:
         paid = one.charges if one.plan is None else ()
-        lines = (SpendingLine(at.unit, at.budget, at.window, (at.events,)) for at in paid)
+        lines = (SpendingLine(at.unit, at.budget, at.window, (at.events,), None, (at.where,)) for at in paid)
     return Spending(one.what, one.analyst, one.policy_version, tuple(lines))
 
 
@@ -71,7 +82,7 @@ class Tally:
     """What was lost so far, as the ledger's totals count it: by unit, budget, analyst and window."""
 
     def __init__(self) -> None:
-        self.lost: dict[tuple[str, str, str, int], Loss] = defaultdict(lambda: NO_LOSS)
+        self.lost: dict[tuple[str, str, str, int], Lost] = defaultdict(Lost)
 
     def refusal(self, policy: Policy, analyst: str, line: SpendingLine, way: Way | None = None) -> Reason | None:
         """Why it could not be paid for, were this the policy; `way`: were this the one way of adding up."""
@@ -80,13 +91,14 @@ class Tally:
             return "no budget"
         if not policy.may_use(row.name, analyst):
             return "no grant"
-        found = self.state(policy, row, analyst, line.window)
+        found = self.state(policy, row, analyst, line.window).at(line.place)
         return found.refusal(line.loss(found.order), line.queries, way)
 
     def add(self, policy: Policy, analyst: str, line: SpendingLine) -> None:
         loss = line.loss(policy.orders.get(fold(line.budget)))
         for budget, by in scopes(line.budget, analyst):
-            self.lost[fold(line.unit), budget, by, line.window if budget else 0] += loss if budget else loss.unordered
+            key = fold(line.unit), budget, by, line.window if budget else 0
+            self.lost[key] = self.lost[key].plus(line.place, loss if budget else loss.unordered)
 
     def state(self, policy: Policy, row: BudgetRow, analyst: str | None, window: int) -> BudgetState:
         unit, whose = fold(row.unit), scopes(row.name, analyst or "")

@@ -84,9 +84,11 @@ def apply_policy(
             found += other_ledgers(ledger, opened, catalog, base)
             note = Note(reason.strip(), by, meaning(source, base))
             version = put_policy(opened, catalog, source, base, note, diff.version)
-            found += _unstated(opened, files, catalog, diff.before)
+            unstated = _unstated(opened, files, catalog, diff.before)
+            found += unstated.values()
+            divided = _dividing(catalog)
             for table, told in files.items():
-                if told is not None:
+                if told is not None and not (table in unstated and table in divided):
                     opened.mark_verified(table, told)
             return AppliedPolicy(version, tuple(found), opened.losses())
     except LedgerError as problem:
@@ -109,21 +111,31 @@ def fingerprint(rows: Rows) -> str | None:
     return json.dumps(found)
 
 
-def _unstated(ledger: Ledger, files: Mapping[str, str | None], catalog: Catalog, before: Catalog) -> list[Diagnostic]:
+def _unstated(
+    ledger: Ledger, files: Mapping[str, str | None], catalog: Catalog, before: Catalog
+) -> dict[str, Diagnostic]:
     """Tables whose files changed since they were verified, and of which no new REFRESH says so."""
-    labels, known = dict(catalog.refreshed), dict(before.refreshed)
-    return [
-        Diagnostic(
+    labels, known, divided = dict(catalog.refreshed), dict(before.refreshed), _dividing(catalog)
+    alone = ", and one that reads single parts is charged to all units, who may be in others now"
+    return {
+        table: Diagnostic(
             "PQL0748",
             f"the files of `{table}` changed since they were verified",
             NOWHERE,
-            why="while nothing states it, a query that was answered before gets its old answer",
+            why="while nothing states it, a query that was answered before gets its old answer"
+            + (alone if table in divided else ""),
             help=f"if the data changed, write `REFRESH {quote(table)} AS '…';`",
             severity="warning",
         )
         for table, told in files.items()
         if told is not None and ledger.verified(table) not in (None, told) and labels.get(table) == known.get(table)
-    ]
+    }
+
+
+def _dividing(catalog: Catalog) -> frozenset[str]:
+    """On whose data it depends in which part a unit is."""
+    divided = [table.name for table in catalog.tables if table.parts_by is not None]
+    return frozenset(divided).union(*map(catalog.reached, divided))
 
 
 def put_policy(

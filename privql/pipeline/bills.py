@@ -14,7 +14,8 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.events import Events, cost_of
 from privql.kernel.losses import NO_LOSS, loss_of
-from privql.ledger import BudgetState, Ledger, Reason, bill, fullest_first
+from privql.kernel.parallel import InParts
+from privql.ledger import BudgetState, Ledger, LedgerError, Reason, bill, fullest_first, place_of
 from privql.names import fold
 from privql.pipeline.carts import Together
 from privql.pipeline.figures import left_text
@@ -32,17 +33,20 @@ def priced(
     over: dict[str, Diagnostic] = {}
     costs: dict[tuple[str, str | None], BudgetCost] = {}
     held: dict[str, list[BudgetState]] = {}  # as each plan leaves them
+    located = {id(check): _located(ledger, check) for plan in plans for check in plan.paying}
     for plan in plans:
-        asking = [_Priced(check, check.by_unit, check.delta_by_unit) for check in plan.paying]
+        asking = [_Priced(check, check.by_unit, check.delta_by_unit, located[id(check)]) for check in plan.paying]
         for unit in dict.fromkeys(unit for one in asking for unit in one.epsilons):
             if unit not in held:
-                held[unit] = ledger.budgets_for(analyst, unit)
+                where = [found[unit] for found in located.values() if unit in found]
+                held[unit] = ledger.budgets_for(analyst, unit, where)
             wanted = [one for one in asking if unit in one.epsilons]
             one = _Bill.of(unit, chosen(held[unit], plan.budget), wanted, plan.delta, ledger, analyst)
             if one.problem is not None:
                 over.setdefault(unit, one.problem)
             if one.after is not None:
-                held[unit] = fullest_first([one.after if state is one.state else state for state in held[unit]])
+                left = [one.after if state.budget == one.after.budget else state for state in held[unit]]
+                held[unit] = fullest_first([state.at(None) for state in left])
             at = unit, one.cost.budget
             costs[at] = costs[at] + one.cost if at in costs else one.cost
     return tuple(costs.values()), tuple(over.values())
@@ -61,6 +65,18 @@ class _Priced:
     check: StatementCheck
     epsilons: dict[str, Amount]
     deltas: dict[str, Fraction]
+    where: dict[str, InParts]  # by unit, the parts that are charged
+
+
+def _located(ledger: Ledger, check: StatementCheck) -> dict[str, InParts]:
+    """By the names that a plan has for its units."""
+    if check.request is None or not check.request.parts:
+        return {}
+    try:
+        found = ledger.located(check.request)
+    except LedgerError:  # running it will say why
+        return {}
+    return {unit: found[fold(unit)] for unit, _ in check.request.parts}
 
 
 @frozen
@@ -68,8 +84,7 @@ class _Bill:
     """Of one plan, for one unit."""
 
     cost: BudgetCost
-    state: BudgetState | None  # the budget that pays
-    after: BudgetState | None  # the same, when it has paid
+    after: BudgetState | None  # the budget that pays, when it has paid
     problem: Diagnostic | None
 
     @classmethod
@@ -88,26 +103,28 @@ class _Bill:
         if not states:
             first = asking[0].check
             problem = no_budget(unit, analyst, first.span).diagnostics[0].in_source(first.source)
-            return cls(BudgetCost(None, unit, asks, False, None), None, None, problem)
-        known = [(one.check, one.check.events_by_unit[unit]) for one in asking if one.epsilons[unit].known]
-        fixed = [each for each in known for _ in range(each[0].times)]
-        met = [events for _, events in fixed]
-        found = bill(states, met, delta) if met else (states[0], NO_LOSS)
+            return cls(BudgetCost(None, unit, asks, False, None), None, problem)
+        known = [one for one in asking if one.epsilons[unit].known]
+        fixed = [one for one in known for _ in range(one.check.times)]
+        met, where = [one.check.events_by_unit[unit] for one in fixed], [one.where.get(unit) for one in fixed]
+        found = bill(states, met, delta, where) if met else (states[0], NO_LOSS)
         if isinstance(found, tuple):
             state, loss = found
         else:
-            state, loss = states[0], loss_of(sum(met, ()), states[0].order)
-            problem = _unpayable(states, [check for check, _ in fixed], met, delta, ledger, analyst)
+            state, loss = states[0].at(place_of(where)), loss_of(sum(met, ()), states[0].order)
+            problem = _unpayable(states, [one.check for one in fixed], met, where, delta, ledger, analyst)
         after, lost = state.after(loss), loss.cost
         left = after.left.epsilon if total.known else Amount(states[0].left.epsilon) - total
         charged = None if not total.known or lost == Cost(total.constant, asks.delta) else lost
-        return cls(BudgetCost(state.budget.name, unit, asks, problem is None, left, charged), state, after, problem)
+        cost = BudgetCost(state.budget.name, unit, asks, problem is None, left, charged, after.where)
+        return cls(cost, after, problem)
 
 
 def _unpayable(
     states: Sequence[BudgetState],
     checks: Sequence[StatementCheck],
     met: Sequence[Events],
+    where: Sequence[InParts | None],
     delta: Fraction | None,
     ledger: Ledger,
     analyst: str,
@@ -116,14 +133,17 @@ def _unpayable(
     low, high = 0, len(met)  # so many can be paid for, so many cannot
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if isinstance(bill(states, met[:middle], delta), tuple) else (low, middle)
-    check, reason = checks[low], bill(states, met[:high], delta)
+        low, high = (
+            (middle, high) if isinstance(bill(states, met[:middle], delta, where[:middle]), tuple) else (low, middle)
+        )
+    check, reason = checks[low], bill(states, met[:high], delta, where[:high])
+    first = states[0].at(place_of(where[:high]))
     assert isinstance(reason, str)
     asked = sum(map(cost_of, met[:high]), Cost())
-    if delta is not None and reason != "max per query" and isinstance(bill(states, met), tuple):
-        problem = _delta_refused(states[0], delta, check)
+    if delta is not None and reason != "max per query" and isinstance(bill(states, met, None, where), tuple):
+        problem = _delta_refused(first, delta, check)
     else:
-        problem = _refused(states[0], reason, cost_of(met[low]), asked, check)
+        problem = _refused(first, reason, cost_of(met[low]), asked, check)
         if problem.code == "PQL0502":
             from privql.pipeline.instead import instead  # for most there is enough
 

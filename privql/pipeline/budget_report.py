@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import Any
@@ -11,8 +11,11 @@ from typing import Any
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
 from privql.kernel.events import Events
-from privql.ledger import BudgetState
+from privql.ledger import BudgetState, column_of
 from privql.pipeline.figures import left_text, moment, more_text
+from privql.pipeline.price import MOST_NAMED
+
+_NO_PART = "\0"  # a part of which nothing was asked
 
 
 @frozen
@@ -59,6 +62,8 @@ def _facts(one: BudgetState, more: int | None) -> Iterator[tuple[str, str]]:
     limit = grant is not None and not grant.epsilon is grant.delta is None
     binding = "your limit" if one.bound_by == "grant" else "the budget"
     yield "left to you", f"ε = {left_text(one.left.epsilon)}" + (f", by {binding}" if limit else "")
+    for partition, named, others in _left_in_parts(one):
+        yield f"left in single parts of {column_of(partition)[0]}", _in_parts(partition, named, others)
     if more is not None:
         yield "more like your last query", str(more)
     if budget.delta:
@@ -78,6 +83,22 @@ def _facts(one: BudgetState, more: int | None) -> Iterator[tuple[str, str]]:
         )
     if one.in_all is not None:
         yield "in all", all_windows(one)
+
+
+def _left_in_parts(one: BudgetState) -> Iterator[tuple[str, dict[str, Fraction], Fraction]]:
+    """By partition, what is left of each part that something was charged to by itself, and of every other."""
+    for partition, found in groupby(one.divided, lambda where: where.partition):
+        each = list(found)
+        left = {where.parts[0]: one.at(where).left.epsilon for where in each}
+        yield partition, left, one.at(replace(each[0], parts=(_NO_PART,))).left.epsilon
+
+
+def _in_parts(partition: str, named: Mapping[str, Fraction], others: Fraction) -> str:
+    _, column = column_of(partition)
+    told = [f"{left_text(left)} where {column} = '{part}'" for part, left in named.items()]
+    if len(told) > MOST_NAMED:
+        told = [f"{left_text(min(named.values()))} to {left_text(max(named.values()))} in {len(named)} parts"]
+    return f"ε = {', '.join(told)}, {left_text(others)} in others"
 
 
 def _amount(cost: Cost, text: Callable[[Fraction], str]) -> str:
@@ -118,6 +139,15 @@ def _json(one: BudgetState, more: int | None) -> dict[str, Any]:
             },
         }
 
+    def parts() -> dict[str, Any]:
+        """Of a budget of which something was charged to single parts."""
+        found = []
+        for partition, named, others in _left_in_parts(one):
+            table, column = column_of(partition)
+            told = {part: text(left) for part, left in named.items()}
+            found.append({"table": table, "column": column, "left": told, "left_in_others": text(others)})
+        return {"parts": found} if found else {}
+
     return {
         **windows(),
         "budget": one.budget.name,
@@ -138,4 +168,5 @@ def _json(one: BudgetState, more: int | None) -> dict[str, Any]:
         "delta_left": text(one.left.delta),
         "delta_left_for_noise": text(one.noise_delta),
         "default_delta": text(one.budget.default_delta),
+        **parts(),
     }

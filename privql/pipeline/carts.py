@@ -98,6 +98,7 @@ def requested(plan: Together, analyst: str, version: int) -> PlanRequest | None:
         plan.budget,
         plan.delta,
         answered,
+        tuple(one.parts for one in asked),
     )
 
 

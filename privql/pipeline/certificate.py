@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from privql.diagnostics import Source, Span
+from privql.kernel.parts import Parts
 from privql.kernel.ranks import Draw, Placed
 from privql.kernel.selection import Count
 from privql.kernel.sums import Balance, Hats, Powers
@@ -22,7 +23,20 @@ _RELEASES = {Balance: "two_cell_mean", Powers: "cells_of_powers", Hats: "cells_a
 
 def certificate(plan: Plan) -> dict[str, Any]:
     """What was measured and how: the same text for the same query, whoever asks and wherever it stood in a file."""
-    return {"measurements": measurements_json(plan, None)}
+    parts = parts_json(plan)
+    return {"measurements": measurements_json(plan, None)} | ({"parts": parts} if parts else {})
+
+
+def parts_json(plan: Plan) -> dict[str, Any]:
+    """By unit, the parts that have all rows which are measured, where these are not all that there are."""
+    return {
+        unit: {"table": one.partition.input.table, "column": one.partition.column, "values": values_of(one)}
+        for unit, one in plan.parts_by_unit.items()
+    }
+
+
+def values_of(parts: Parts) -> list[str]:
+    return sorted(map(str, parts.values))
 
 
 def measurements_json(plan: Plan, source: Source | None) -> list[dict[str, Any]]:

@@ -8,10 +8,12 @@ from fractions import Fraction
 from privql.domains import value_text
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Value, ValueType
+from privql.pipeline.certificate import values_of
 from privql.pipeline.cheaper import cheaper
 from privql.pipeline.figures import rough
 from privql.pipeline.levels import levels
 from privql.pipeline.measurement import measurement, searched, share
+from privql.pipeline.price import MOST_NAMED
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.runs import Runs
 from privql.pipeline.tree import Step, Tree, counted, folded, laid_out
@@ -20,6 +22,7 @@ from privql.plan.program import BlockPlan
 from privql.plan.selection import Selection
 
 _SURE = Fraction(95, 100)
+_WHOLE = "only of files that are as they were when the policy was applied it is known who is in which part"
 
 
 def explain(check: StatementCheck) -> str:
@@ -30,6 +33,7 @@ def explain(check: StatementCheck) -> str:
     out = []
     for plan in check.plan.blocks:
         out += _block(plan, check)
+    out += _parts(check)
     total = check.plan.epsilon
     delta = f", δ = {amount_text(check.plan.delta)}" if check.plan.delta else ""
     out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
@@ -43,6 +47,21 @@ def explain(check: StatementCheck) -> str:
         for hint in hints:
             out += folded(f"{hint.what}: {hint.price}", 2)
     return "\n".join(out)
+
+
+def _parts(check: StatementCheck) -> list[str]:
+    """Whose rows alone were read; and whether they alone are charged."""
+    assert check.plan is not None
+    charged = dict(check.request.parts) if check.request is not None else check.plan.parts_by_unit
+    out: list[str] = []
+    for unit, one in check.plan.parts_by_unit.items():
+        values = values_of(one)
+        named = ", ".join(f"'{value}'" for value in values[:MOST_NAMED]) + (", …" if len(values) > MOST_NAMED else "")
+        said = f"each {unit} counts in one {one.partition.column} alone: only those in {named} are charged"
+        if unit not in charged:
+            said = f"each {unit} is charged, whatever its {one.partition.column}: {_WHOLE}"
+        out += folded(said, 0)
+    return out
 
 
 def _again(runs: Runs) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from privql.diagnostics import Diagnostic, refuse
@@ -17,6 +18,7 @@ class Lookup:
     ledger: Ledger
     analyst: str
     version: int
+    stated: Callable[[Sequence[str]], bool]
 
     def __call__(self, check: StatementCheck) -> StatementCheck:
         """The statement as the ledger knows it."""
@@ -50,12 +52,12 @@ class Lookup:
         def released(name: str) -> str:
             return f"{fold(name)} of this text" if fold(name) in check.env.promised else self.release_id(name)
 
-        check = replace(check, request=request_for(check, self.analyst, self.version, released))
+        check = replace(check, request=request_for(check, self.analyst, self.version, released, self.stated))
         assert check.request is not None
         try:
             asked = check.request
             if check.env.promised:
-                asked = request_for(check, self.analyst, self.version, self.release_id)
+                asked = request_for(check, self.analyst, self.version, self.release_id, self.stated)
         except KeyError:  # it reads a release that an earlier line has yet to make
             self._new(check)
             return check
@@ -66,7 +68,7 @@ class Lookup:
         """Which run of a release that is made again and again is taken now; the first, if none is paid for yet."""
         from privql.pipeline.request import request_for, values
 
-        again, request = check.again, request_for(check, self.analyst, self.version, self.release_id)
+        again, request = check.again, request_for(check, self.analyst, self.version, self.release_id, self.stated)
         assert again is not None
         check = replace(check, request=request)
         found = self.ledger.turn(again.name, again.request(request, values(check)))
@@ -75,7 +77,7 @@ class Lookup:
         spared: Spared = "replay" if found.last == "released" and found.next == found.taken else "paid for"
         name, slot = run_name(again.name, found.next), (found.paid, found.next - 1)
         check = replace(check, name=name, slot=slot, spared=spared)
-        return replace(check, request=request_for(check, self.analyst, self.version, self.release_id))
+        return replace(check, request=request_for(check, self.analyst, self.version, self.release_id, self.stated))
 
     def _free(self, check: StatementCheck) -> None:
         """Its name is told to be taken before what it depends on is paid for."""

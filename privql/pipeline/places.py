@@ -81,6 +81,17 @@ class Places:
             fingerprint(self._bound[name]) == self._held[name] for name in tables if name in self._held
         )
 
+    def stated(self, tables: Sequence[str]) -> bool:
+        """Whether these are the files that were there when the owner last applied a policy and stated the data's
+        version. Nobody states one of frames."""
+        if self._dummy or not all(name in self._bound for name in tables):
+            return False
+        try:
+            found = [(fingerprint(self._bound[name]), self._ledger.verified(name)) for name in tables]
+        except (OSError, EngineError):
+            return False
+        return all(files is not None and files == known for files, known in found)
+
     def post(self) -> PostProcessor:
         if self._post is None:
             from privql.post.run import PostProcessor

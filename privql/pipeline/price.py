@@ -7,8 +7,12 @@ from typing import Any
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost, amount_text
+from privql.kernel.parallel import InParts
+from privql.ledger import column_of
 from privql.pipeline.figures import left_text, more_text
 from privql.plan.amounts import Amount
+
+MOST_NAMED = 4  # parts that are told one by one
 
 
 @frozen
@@ -39,6 +43,7 @@ class BudgetCost:
     fits: bool
     left_after: Fraction | Amount | None
     charged: Cost | None = None  # for all of it as a plan, where that is less than what adds up
+    where: InParts | None = None  # the parts whose units alone pay; what is left is left to these
 
     def __add__(self, other: BudgetCost) -> BudgetCost:
         """Of two plans, the other one later."""
@@ -46,7 +51,9 @@ class BudgetCost:
         charged = None
         if (self.charged or other.charged) and not isinstance(asks.epsilon, Amount):
             charged = self._charged + other._charged
-        return BudgetCost(self.budget, self.unit, asks, self.fits and other.fits, other.left_after, charged)
+        return BudgetCost(
+            self.budget, self.unit, asks, self.fits and other.fits, other.left_after, charged, other.where
+        )
 
     @property
     def _charged(self) -> Cost:
@@ -58,6 +65,7 @@ class BudgetCost:
         if self.left_after is not None:
             left = self.left_after
             after = f"{left.text if isinstance(left, Amount) else left_text(left)} left"
+            after += "" if self.where is None else f" where {parts_text(self.where)}"
         fits = "" if self.fits else ", does not fit"
         said = f"{self.cost} of {self.budget or 'no budget'} ({self.unit})"
         if self.charged is not None:
@@ -75,7 +83,16 @@ class BudgetCost:
             "charged": charged.to_json(),
             "fits": self.fits,
             "left_after": after,
+            **({} if self.where is None else {"parts": list(self.where.parts)}),
         }
+
+
+def parts_text(where: InParts) -> str:
+    """As a condition says it; of many, how many."""
+    (_, column), names = column_of(where.partition), where.parts
+    if len(names) > MOST_NAMED:
+        return f"{column} is one of {len(names)} parts"
+    return f"{column} = '{names[0]}'" if len(names) == 1 else f"{column} IN ({', '.join(map(repr, names))})"
 
 
 def _amount(value: Fraction | Amount) -> Amount:

@@ -11,8 +11,8 @@ from typing import Any
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.kernel.cost import amount_text
-from privql.ledger import Request
-from privql.pipeline.certificate import certificate
+from privql.ledger import PartsAsked, Request
+from privql.pipeline.certificate import certificate, values_of
 from privql.pipeline.parameters import named_in
 from privql.pipeline.report import Refines, StatementCheck
 from privql.plan.amounts import known
@@ -20,9 +20,14 @@ from privql.syntax import ast, unparse
 from privql.syntax.names import quote
 
 Released = Callable[[str], str]  # from a named release to its identifier
+Stated = Callable[[Sequence[str]], bool]  # whether the data of tables is that of which the owner has stated a version
+
+MOST_PARTS = 64  # that one query is charged in; one that reads more is charged to all
 
 
-def request_for(check: StatementCheck, analyst: str, policy_version: int, released: Released) -> Request:
+def request_for(
+    check: StatementCheck, analyst: str, policy_version: int, released: Released, stated: Stated = lambda tables: False
+) -> Request:
     """The query as the ledger knows it: the same text, inputs, measurements and versions are the same query."""
     assert check.plan is not None
     return Request(
@@ -36,7 +41,25 @@ def request_for(check: StatementCheck, analyst: str, policy_version: int, releas
         name=check.name,
         budget=check.budget,
         refines=None if check.refines is None else refines(check.refines, released),
+        parts=_parts(check, stated),
     )
+
+
+def _parts(check: StatementCheck, stated: Stated) -> tuple[tuple[str, PartsAsked], ...]:
+    """The parts that are charged: those of data that is what the owner has stated, for in other data a unit may be in
+    another part. The runs of a release that is made again read data that will be."""
+    if check.plan is None or check.again is not None:
+        return ()
+    out = []
+    for unit, one in check.plan.parts_by_unit.items():
+        scan, values = one.partition.input, values_of(one)
+        tables = (scan.table, *(link.table for link in scan.via))
+        most = 1 if scan.unit.change_one else MOST_PARTS  # a unit that is changed may be in two of them
+        if len(values) <= most and stated(tables):
+            out.append(
+                (unit, PartsAsked(scan.table, one.partition.column, tuple(values), tables, scan.unit.change_one))
+            )
+    return tuple(out)
 
 
 def kept_text(check: StatementCheck, released: Released) -> str:

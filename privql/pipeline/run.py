@@ -80,6 +80,8 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     assert check.query is not None and check.plan is not None
     plans = check.plan.blocks
     tables = tuple(dict.fromkeys(table for block in plans for table in block.block.tables))
+    divided = [one.partition.input for one in check.plan.parts_by_unit.values()]
+    tables += tuple(link.table for scan in divided for link in scan.via if link.table not in tables)
     engine = desk.places.engine(tables)
     wanted = [one for block in plans for one in block.measurable]
     engine.preflight(scan for one in wanted for scan in scans(one.term.input))
@@ -93,7 +95,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     merge = _merging(check, desk)
-    request = request_for(check, desk.analyst, desk.policy_version, desk.release_id)
+    request = request_for(check, desk.analyst, desk.policy_version, desk.release_id, desk.places.stated)
     granted = desk.ledger.reserve(request, *(check.slot or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)

@@ -48,7 +48,7 @@ class Till:
     ) -> None:
         self._ledger, self._catalog, self._analyst, self._version = ledger, catalog, analyst, version
         self._places, self._dummy = places, dummy
-        self._lookup = Lookup(ledger, analyst, version)
+        self._lookup = Lookup(ledger, analyst, version, places.stated)
         self._settings = Settings()
         self._cart: tuple[StatementCheck, ...] = ()
         self._within: Env | None = None  # what the next statement of an open cart is checked against

@@ -97,6 +97,10 @@ class Tree:
         match rel:
             case PrivateScan(table=name):
                 yield Step(f"read {name}", self._counted(rel), self._owned(rel), depth)
+                table, unit = self._env.catalog.table(name), self._block.unit.name
+                if table is not None and table.parts_by is not None and not table.one_row_per_unit:
+                    kept = f"keep the {table.parts_by} of most of a {unit}'s rows"
+                    yield Step(kept, self._counted(rel), "", depth)
             case Where(input=Windowed(input=input, calls=((rank, call),)), condition=condition) if kept := self._first(
                 rank, call, condition
             ):

@@ -24,8 +24,11 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
     wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
     required = [column for column in table.columns if column.not_null and column.name != table.unit_column]
     read = {name for _, name in wanted} | {column.name for column in required}
+    read |= {table.parts_by} if table.parts_by is not None else set()
     columns = {column.name: column for column in table.columns if column.name in read}
     stable = rules.scan(scan_of(table, columns, env.catalog))
+    if table.parts_by is not None:  # before anything else that a policy says: which part is of the data alone
+        stable = rules.unit_part(stable, table.parts_by)
     for column in required:
         value = enforced(column, env)
         stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))

@@ -12,8 +12,9 @@ from privql.frozen import frozen
 from privql.kernel import measure, ranks
 from privql.kernel.bounds import Chosen
 from privql.kernel.cost import Cost
-from privql.kernel.events import Events, cost_of, events
+from privql.kernel.events import Events, Losing, cost_of, events, read_within
 from privql.kernel.measure import Measured, Together
+from privql.kernel.parts import Parts
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed
 from privql.kernel.scalars import Value
@@ -190,6 +191,15 @@ class Plan:
         for unit, met in out.items():  # what people are told, and what is charged
             assert cost_of(met) == Cost(told[unit].constant, deltas[unit])
         return out
+
+    @property
+    def parts_by_unit(self) -> dict[str, Parts]:
+        """Where what a unit's plan measures has rows of single parts only, as the kernel finds in its terms."""
+        made: dict[str, list[Losing]] = {}
+        for block in self.blocks:
+            for one in block.measurable:
+                made.setdefault(one.unit.name, []).append(one)
+        return {unit: found for unit, of in made.items() if (found := read_within(of)) is not None}
 
     @property
     def cost(self) -> Cost:

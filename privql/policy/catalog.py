@@ -46,6 +46,7 @@ class Table:
     via: tuple[str, ...] = ()  # this table's columns that lead to the unit
     keys: tuple[tuple[str, ...], ...] = ()
     at_most: int | None = None  # rows per unit, enforced by truncation
+    parts_by: str | None = None  # the column that divides its units: each counts in one part alone
     files: tuple[str, ...] = ()
     span: Span = NOWHERE
 

@@ -103,6 +103,10 @@ def _table(before: Table, now: Table, named: Named) -> Iterator[Change]:
         why = "every query enforces it, and its noise follows"
         what = f"`{now.name}` keeps {counts[0]} of a unit, and kept {counts[1]}"
         yield Change("neutral", what, why, span=now.span)
+    if before.parts_by != now.parts_by:
+        why = "what was charged to single parts stays charged, to each unit as much as to any of them"
+        told = f"divides its units by `{now.parts_by}`" if now.parts_by else "no longer divides its units"
+        yield Change("neutral", f"`{now.name}` {told}", why, span=now.span)
     if before.files != now.files:
         why = f"if these are other data, say so: `REFRESH {now.name} AS '…'`"
         yield Change("neutral", f"`{now.name}` is read from other files", why, span=now.span)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.diagnostics import Span
+from privql.kernel.parts import DIVIDING
 from privql.kernel.terms import Unit
 from privql.names import fold
 from privql.policy.amounts import row_count
@@ -36,7 +37,7 @@ def read_table(create: ast.CreateTable, units: Mapping[str, Unit], found: Findin
     via = create.unit.via if create.unit is not None and unit is not None else ()
     _sources(create, found)
     table = Table(create.name, columns, unit, unit_column, via, keys, files=create.sources, span=create.span)
-    return replace(table, at_most=_at_most(create, table, found))
+    return replace(table, at_most=_at_most(create, table, found), parts_by=_parts_by(create, table, found))
 
 
 def row_unit(create: ast.CreateTable) -> str | None:
@@ -138,12 +139,14 @@ def _public(create: ast.CreateTable, carried: list[Column], found: Findings) -> 
             why="everyone may read a public table, so it protects nobody",
             help="leave `UNIT` out, or write `CREATE PRIVATE TABLE`",
         )
-    for part, what in ((create.unit, "UNIT"), (create.at_most, "AT MOST")):
-        if part is not None:
+    option = None if create.parts_by is None else found.last_name(create.span, create.parts_by)
+    spans = [None if part is None else part.span for part in (create.unit, create.at_most)]
+    for span, what in zip((*spans, option), ("UNIT", "AT MOST", "PARTS BY"), strict=True):
+        if span is not None:
             found.error(
                 "PQL0711",
                 f"`{create.name}` is public: `{what}` has no meaning for it",
-                part.span,
+                span,
                 help=f"leave `{what}` out, or write `CREATE PRIVATE TABLE`",
             )
 
@@ -205,6 +208,39 @@ def _at_most(create: ast.CreateTable, table: Table, found: Findings) -> int | No
             help="leave it out",
         )
     return rows
+
+
+def _parts_by(create: ast.CreateTable, table: Table, found: Findings) -> str | None:
+    """What divides the units is taken as it is read: a value that is clamped would have several parts in one."""
+    if create.parts_by is None or not create.private:
+        return None
+    column, at = table.column(create.parts_by), found.last_name(create.span, create.parts_by)
+    if column is None:
+        names = [each.name for each in table.columns]
+        message = f"`PARTS BY` names `{create.parts_by}`, which is no column of `{create.name}`"
+        found.unknown("PQL0717", message, at, create.parts_by, names, help=f"the columns are {listing(names)}")
+        return None
+    domain = column.domain
+    clamped = domain.values is None and (domain.low, domain.high) != (None, None)
+    if column.type.kind not in DIVIDING or clamped:
+        found.error(
+            "PQL0749",
+            f"`{column.name}` cannot divide the units of `{create.name}`",
+            at,
+            why="a part is a value as the data has it, and numbers with bounds are brought within them",
+            help="name a column of TEXT or BOOL, or of INT with a list of its values, `IN (…)`",
+        )
+        return None
+    if fold(column.name) == fold(table.unit_column or ""):
+        found.error(
+            "PQL0749",
+            f"`{column.name}` cannot divide the units of `{create.name}`",
+            at,
+            why="it names them: each unit would be a part",
+            help="name the column of what they are divided into, a region or a hospital",
+        )
+        return None
+    return column.name
 
 
 def _sources(create: ast.CreateTable, found: Findings) -> None:

@@ -590,6 +590,7 @@ class CreateTable(Node):
     at_most: Privacy | None = None  # AT MOST n ROWS PER UNIT: only rows, groups, per_unit are set
     sources: tuple[str, ...] = ()  # FROM 'a.parquet', 'b.parquet'
     connection: tuple[str, ...] = ()  # FROM warehouse.schema.table
+    parts_by: str | None = None  # PARTS BY column
 
 
 @frozen

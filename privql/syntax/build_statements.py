@@ -111,7 +111,8 @@ def create_table(span: Span, visibility: str, name: str, *given: Any) -> CreateT
     at_most = privacy([part for part in parts if part.field == "at_most"])
     private = visibility.upper() == "PRIVATE"
     sources, connection = said.get("source", ((), ()))
-    return CreateTable(name, private, tuple(columns), keys, said.get("unit"), at_most, sources, connection, span=span)
+    clauses = said.get("unit"), at_most, sources, connection, said.get("parts_by")
+    return CreateTable(name, private, tuple(columns), keys, *clauses, span=span)
 
 
 def table_key(span: Span, columns: tuple[str, ...]) -> Part:
@@ -129,6 +130,10 @@ def unit_via(span: Span, unit: str, via: str | tuple[str, ...]) -> Part:
 
 def unit_row(span: Span, unit: str | None = None) -> Part:
     return Part("unit", TableUnit(unit, row=True, span=span), span, "UNIT")
+
+
+def parts_by(span: Span, column: str) -> Part:
+    return Part("parts_by", column, span, "PARTS BY")
 
 
 def sources(span: Span, *files: str) -> Part:

@@ -68,6 +68,8 @@ def _table(node: ast.CreateTable) -> str:
         said += f" UNIT ROW{f' AS {name}' if name else ''}" if unit.row else f" UNIT {name}"
         if unit.via:
             said += f" VIA {quote(unit.via[0])}" if len(unit.via) == 1 else f" VIA{names(unit.via)}"
+    if node.parts_by:
+        said += f" PARTS BY {quote(node.parts_by)}"
     if node.at_most:
         said += f" {privacy(node.at_most)}"
     if node.sources:

@@ -28,6 +28,7 @@ from privql.kernel.features import (
     Total,
     WindowCall,
 )
+from privql.kernel.parts import DIVIDING
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, Scalar, Value, ValueType
 from privql.kernel.sums import Sums
 from privql.kernel.terms import (
@@ -46,6 +47,7 @@ from privql.kernel.terms import (
     Scan,
     SetOperation,
     Unit,
+    UnitPart,
     Window,
 )
 from tests import reference
@@ -114,7 +116,10 @@ class Trees(Terms):
             via = (near, far) if self.some(0.5) else (near,)
         unit = None if self.unit is None else (self.unit, dict(COLUMNS)[self.unit])
         read = tuple(c for c in COLUMNS if c[0] in ("j", "g", "t") or self.some(0.3))
-        scan = Scan(table, _UNIT, unit, False, read, via)
+        scan: Relation = Scan(table, _UNIT, unit, False, read, via)
+        dividing = [c for c, type in read if type.kind in DIVIDING]
+        if dividing and self.some(0.3):
+            scan = UnitPart(scan, self.random.choice(dividing))
         kept = [(self.fresh(), Field(c, type)) for c, type in read]
         made = [(self.fresh(), self.declared(dict(read))) for _ in range(self.random.choice((0, 0, 1)))]
         return Project(scan, (*kept, *made))

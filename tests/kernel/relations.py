@@ -44,7 +44,11 @@ class Relations:
     def relation(self, depth: int) -> Stable:
         """Often bounded, and always over INT, FLOAT and BOOL columns."""
         if depth == 0:
-            made = rules.scan(self.choice.choice(list(self.scans.values())))
+            scan = self.choice.choice(list(self.scans.values()))
+            made = rules.scan(scan)
+            if self.choice.random() < 0.2:
+                integers = [name for name, type in scan.columns if type == INT]
+                made = rules.unit_part(made, self.choice.choice(integers))
             return rules.keep_rows(made, self.choice.randint(1, 3)) if self.choice.random() < 0.4 else made
         below = self.relation(depth - self.choice.choice((1, 1, 2)) if depth > 1 else 0)
         steps: tuple[Callable[[Stable], Stable], ...] = (

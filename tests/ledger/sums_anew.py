@@ -6,10 +6,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 from scipy.special import log_ndtr
 from scipy.stats import norm
@@ -77,6 +79,7 @@ class Charged:
     events: Events
     epsilon: Fraction
     delta: Fraction
+    groups: tuple[Events, ...] = ()  # of a plan that reads parts: what the units of each meet
 
     @classmethod
     def query(cls, events: Events) -> Charged:
@@ -84,23 +87,70 @@ class Charged:
         return cls(events, sum((one.cost.epsilon for one in events), Fraction(0)), delta)
 
     @property
-    def keys(self) -> Fraction:
-        return sum((one.cost.delta for one in self.events if one.kind == "keys"), Fraction(0))
+    def each(self) -> tuple[Events, ...]:
+        return self.groups or (self.events,)
 
 
-def bears(cap: Cost, shares: Shares, order: Fraction, all_of: list[Charged], dearer: float) -> bool:
+Where = tuple[str, frozenset[str], bool] | None  # a partition, parts of it, and whether a unit may be in two
+Number = Callable[[Charged], Fraction | float]
+
+
+@dataclass
+class Unit:
+    """What units met: of any part, or (`at`) of these; number by number the most that one did."""
+
+    met: list[tuple[Charged, Where]]
+    at: Where = None
+
+    def most(self, number: Number) -> Any:
+        lost: dict[tuple[str, bool], dict[str, Any]] = {}
+        total: Any = Fraction(0)
+        for one, where in self.met:
+            if where is None:
+                total += number(one)
+            for part in () if where is None else where[1]:
+                of = lost.setdefault((where[0], where[2]), {})  # type: ignore[index]
+                of[part] = of.get(part, 0) + number(one)
+        for (partition, twice), of in lost.items():
+            ends: list[Any] = []
+            mine = self.at is not None and self.at[0] == partition
+            for part in self.at[1] if mine and self.at is not None else of:
+                others = max([0, *(loss for name, loss in of.items() if name != part)])
+                ends.append(of.get(part, 0) + (others if twice else 0))
+            total += max(ends)
+        return total
+
+
+def keys(one: Charged) -> Fraction:
+    return max(sum((e.cost.delta for e in group if e.kind == "keys"), Fraction(0)) for group in one.each)
+
+
+def apart(one: Charged) -> Fraction:
+    """What the Gaussian way bears beside μ²."""
+    return max(sum((e.cost.delta for e in group if e.kind == "concentrated"), Fraction(0)) for group in one.each)
+
+
+def square(one: Charged) -> float:
+    return max(math.fsum(mu(event) ** 2 for event in group) for group in one.each)
+
+
+def divergence(order: Fraction) -> Callable[[Charged], float]:
+    return lambda one: max(math.fsum(renyi(event, order) for event in group) for group in one.each)
+
+
+def bears(cap: Cost, shares: Shares, order: Fraction, unit: Unit, dearer: float) -> bool:
     """Whether any way of adding up does, if what needs floats were so much dearer than it is."""
-    if sum((one.keys for one in all_of), Fraction(0)) > shares.keys * cap.delta:
+    if unit.most(keys) > shares.keys * cap.delta:
         return False
-    plain = sum((one.delta for one in all_of), Fraction(0)) <= shares.plain * cap.delta
-    if plain and sum((one.epsilon for one in all_of), Fraction(0)) <= cap.epsilon:
+    plain = unit.most(lambda one: one.delta) <= shares.plain * cap.delta
+    if plain and unit.most(lambda one: one.epsilon) <= cap.epsilon:
         return True
-    events = [event for one in all_of for event in one.events]
     a, epsilon = float(order), float(cap.epsilon)
     if cap.delta and shares.renyi:
-        lost = math.fsum(renyi(event, order) for event in events) * dearer
+        lost = unit.most(divergence(order)) * dearer
         if lost - math.log(a * float(shares.renyi * cap.delta)) / (a - 1) + math.log1p(-1 / a) <= epsilon:
             return True
-    square = math.fsum(mu(event) ** 2 for event in events) * dearer
-    rest = shares.gauss * cap.delta - sum((e.cost.delta for e in events if e.kind == "concentrated"), Fraction(0))
-    return rest > 0 and bool(epsilon) and failing(epsilon, math.sqrt(square)) * dearer <= rest
+    rest = shares.gauss * cap.delta
+    if unit.most(apart) or not rest:
+        return False
+    return bool(epsilon) and failing(epsilon, math.sqrt(unit.most(square) * dearer)) * dearer <= rest

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from privql.ledger import GrantRow, Ledger, LedgerError, Note, PlanRequest, chain
+from privql.ledger import GrantRow, Ledger, LedgerError, Note, PartsAsked, PlanRequest, chain
 from privql.ledger.anchors import read_anchors
 from privql.ledger.chain import KINDS
 from tests.ledger.asking import ask, behind, budget, ledger, met, permit
@@ -30,9 +30,10 @@ def used(path: Path) -> None:
         made.refresh("patients", "2026-01")
         steps = (("patient", met("1/20") * 2),)
         request = PlanRequest("alice", ("q1", "q2"), 2, (steps, steps), ("patients",), delta=Fraction(0))
-        (plan,) = made.prepay([request])
+        parts = (("patient", PartsAsked("visits", "ward", ("a",), ("visits",))),)
+        (plan,) = made.prepay([replace(request, parts=(parts, parts))])
         for slot in range(2):
-            granted = permit(made, ask(f"q{slot + 1}", charges=steps, policy_version=2), plan, slot)
+            granted = permit(made, ask(f"q{slot + 1}", charges=steps, policy_version=2, parts=parts), plan, slot)
             made.draw(granted, 0, {"patient": met("1/20")}, b"0")
             made.draw(granted, 1, {"patient": met("1/20")}, b"1")
             made.release(granted, b"x")
@@ -86,7 +87,7 @@ def test_every_column_that_is_kept_for_good_is_covered(original: Path) -> None:
     """A column that somebody adds is covered by the chain, or it is said here why not."""
     covered = {(kind.table, column) for kind in KINDS.values() for column in (*kind.key, *kind.clear, *kind.hidden)}
     covered |= {(table, c) for kind in KINDS.values() for table, refers, said in kind.parts for c in (refers, *said)}
-    derived = {"total", "entry", "ledger"}
+    derived = {"total", "part_total", "part_greatest", "entry", "ledger"}
     recomputed = {("charge", "state")}
     assert {each for each in columns(original) if each[0] not in derived} == covered | set(NOT_COVERED) | recomputed
 

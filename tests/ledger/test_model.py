@@ -13,11 +13,11 @@ import pytest
 
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events, Kind
-from privql.ledger import PlanRequest, Prepaid, Request
+from privql.ledger import PartsAsked, PlanRequest, Prepaid, Request
 from tests.ledger.model import Model
 from tests.ledger.told_time import Clock
 
-SEEDS, STEPS = (range(300), 300) if os.environ.get("PRIVQL_SOAK") else (range(8), 150)
+SEEDS, STEPS = (range(300), 300) if os.environ.get("PRIVQL_SOAK") else (range(14), 150)
 
 
 def some_events(rng: random.Random) -> Events:
@@ -32,6 +32,18 @@ def some_events(rng: random.Random) -> Events:
 
 def some_charges(rng: random.Random, units: str) -> tuple[tuple[str, Events], ...]:
     return tuple((unit, some_events(rng)) for unit in units)
+
+
+def some_parts(
+    rng: random.Random, units: str, tables: str = "sst", odds: float = 0.4
+) -> tuple[tuple[str, PartsAsked], ...]:
+    """Of u, whose neighbours have a unit more, one part or two; of v, whose neighbours have one changed, one."""
+    found = []
+    for unit in units:
+        if rng.random() < odds:
+            table, values = rng.choice(tables), rng.sample("abc", 1 if unit == "v" else rng.choice((1, 1, 2)))
+            found.append((unit, PartsAsked(table, "p", tuple(values), (table,), unit == "v")))
+    return tuple(found)
 
 
 @dataclass
@@ -62,9 +74,10 @@ class Analysts:
         what: str = rng.choices(("ask", "again", "plan", "slot", "clock", "allow"), (20, 10, 5, 12, 2, 2))[0]
         match what:
             case "ask":
-                self.ask(Request(who, f"q{number}", "{}", 0, some_charges(rng, units), "[]", tables, None, budget))
+                asked = some_charges(rng, units), "[]", tables, None, budget
+                self.ask(Request(who, f"q{number}", "{}", 0, *asked, parts=some_parts(rng, units)))
             case "again" if self.asked:
-                old = rng.choice(self.asked[-6:])
+                old = rng.choice(self.asked[-4:])
                 self.ask(replace(old, analyst=rng.choice((who, old.analyst, old.analyst))))
             case "plan":
                 slots = tuple(some_charges(rng, rng.choice((units, units[:1]))) for _ in range(rng.randint(2, 5)))
@@ -74,7 +87,9 @@ class Analysts:
                     rng.choice((None, None, Fraction(0), Fraction(1, 10**6))),
                     frozenset({0} if number % 4 else ()),
                 )
-                paid = model.prepay(PlanRequest(who, texts, model.version, slots, tables, chosen, said, told))
+                alike = ("s", 1.0) if rng.random() < 0.4 else ("sst", 0.4)  # often in one partition, all of them
+                parts = tuple(some_parts(rng, "".join(dict(slot)), *alike) for slot in slots)
+                paid = model.prepay(PlanRequest(who, texts, model.version, slots, tables, chosen, said, told, parts))
                 self.paid += [] if paid is None else [paid]
             case "slot" if self.paid:
                 plan = rng.choice(self.paid[-3:])
@@ -84,7 +99,10 @@ class Analysts:
                 other = charges[:-1] + some_charges(rng, charges[-1][0])
                 asked = rng.choice((charges, charges, lesser, other))
                 query = f"q{rng.choice((number, number, 0))}"
-                self.ask(Request(plan.analyst, query, "{}", 0, asked, "[]", tables), (plan, slot))
+                given = model.plans[plan.plan].parts
+                parts = some_parts(rng, "uv") if rng.random() < 0.1 or not given else given[slot]
+                parts = tuple(one for one in parts if one[0] in dict(asked))
+                self.ask(Request(plan.analyst, query, "{}", 0, asked, "[]", tables, parts=parts), (plan, slot))
             case "clock":
                 model.clock.at += rng.choice((-30, 1, 5, 24, 60)) * timedelta(hours=1)
             case "allow":

@@ -17,7 +17,7 @@ import pytest
 
 from privql import apply, connect
 from privql.kernel.filters import DEFAULT
-from privql.ledger import GrantRow, Ledger, LedgerError, NoLedger, OverBudget, Permit, PlanRequest, Replay
+from privql.ledger import GrantRow, Ledger, LedgerError, NoLedger, OverBudget, PartsAsked, Permit, PlanRequest, Replay
 from privql.ledger.postgres import laid_out
 from tests.ledger.asking import ask, budget, ledger, met
 from tests.ledger.servers import fresh
@@ -64,6 +64,22 @@ def test_exactly_the_budget_and_the_limits(address: str) -> None:
         with pytest.raises(OverBudget):
             made.reserve(ask("his, too", "1e-17", analyst="bob"))
         assert made.verify() == ()
+
+
+def test_each_part_has_the_budget_for_itself(address: str) -> None:
+    def part(*values: str) -> tuple[tuple[str, PartsAsked], ...]:
+        return (("patient", PartsAsked("visits", "region", values, ("visits",))),)
+
+    with ledger(budget(1), path=address) as made:
+        for query, region in enumerate(("north", "south", "east")):
+            made.reserve(ask(query, "0.9", parts=part(region)))
+        made.reserve(ask("all", "0.1"))
+        with pytest.raises(OverBudget):
+            made.reserve(ask("more", "0.1", parts=part("west", "north")))
+        made.reserve(ask("west", "0.9", parts=part("west")))
+        assert made.spent("patient").epsilon == 1 and made.verify() == ()
+        behind(address, 'UPDATE part_total SET loss = \'["1/2","0","0","0",0,null,0]\' WHERE budget = \'\'')
+        assert any("what parts have of the total" in each for each in made.verify())
 
 
 def test_a_plan_is_one_charge(address: str) -> None:

@@ -28,6 +28,7 @@ from privql.kernel.terms import (
     Project,
     Relation,
     Scan,
+    UnitPart,
     Window,
 )
 
@@ -38,7 +39,7 @@ def types(relation: Relation) -> dict[str, ValueType]:
             return dict(columns)
         case Project(columns=columns):
             return {c: value.type for c, value in columns}
-        case Filter(input=input) | KeepRows(input=input) | Once(input=input):
+        case UnitPart(input=input) | Filter(input=input) | KeepRows(input=input) | Once(input=input):
             return types(input)
         case Lookup(input=input, public=public):
             return {**types(input), **dict(public.columns)}

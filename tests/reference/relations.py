@@ -25,6 +25,7 @@ from privql.kernel.terms import (
     Public,
     Relation,
     Scan,
+    UnitPart,
     Window,
 )
 from tests.reference.beside import combined, joined, meets, named, taking_part
@@ -113,6 +114,8 @@ def rows(relation: Relation, tables: Tables, salt: bytes, publics: Publics) -> l
             owners = [_owner(relation, row, at, tables) for at, row in enumerate(tables[table])]
             read = [(owner, {c: row[c] for c, _ in columns}) for owner, row in zip(owners, tables[table], strict=True)]
             return [(owner, row) for owner, row in read if owner is not None]
+        case UnitPart(input=input, column=column):
+            return [(unit, row) for unit, owned in by_unit(of(input)).items() for row in _in_one_part(owned, column)]
         case Filter(input=input, condition=condition):
             return [(unit, row) for unit, row in of(input) if holds(condition, row)]
         case Project(input=input, columns=columns):
@@ -185,6 +188,14 @@ def by_unit(owned: Iterable[Owned]) -> dict[Holder, list[Row]]:
     for unit, row in owned:
         out.setdefault(unit, []).append(row)
     return out
+
+
+def _in_one_part(owned: list[Row], column: str) -> list[Row]:
+    def rank(value: Value) -> tuple[int, bool, Value]:
+        return -sum(row[column] == value for row in owned), value is None, value
+
+    part = min((row[column] for row in owned), key=rank)
+    return [row for row in owned if row[column] == part]
 
 
 def _owner(scan: Scan, row: Row, at: int, tables: Tables) -> Holder:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from privql.engines.duckdb.joins import join, lookup, mark
 from privql.engines.duckdb.ordering import keep_rows
+from privql.engines.duckdb.parts import unit_part
 from privql.engines.duckdb.publics import public_rows
 from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows
 from privql.engines.duckdb.scalars import ScalarEmitter
@@ -27,6 +28,7 @@ from privql.kernel.terms import (
     Public,
     Relation,
     Scan,
+    UnitPart,
     Window,
 )
 
@@ -46,6 +48,8 @@ def rows(relation: Relation, draft: Draft) -> Rows:
 
 def _next(step: Relation, made: Rows, draft: Draft) -> Rows:
     match step:
+        case UnitPart():
+            return unit_part(made, step, draft)
         case Filter(condition=condition):
             return made.with_layers(Layer({}, f" WHERE {ScalarEmitter(made.field).sql(condition)}"))
         case Project(columns=columns):
