@@ -41,7 +41,8 @@ class Attested:
         out = []
         for unit, epsilon, delta in self.costs:
             out.append(f"proved: to {unit} it costs ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else ""))
-        believed = "" if self.papers else "; what the owner declared is believed: give --policy or --ledger"
+        known = {"the policy", "the ledger"} & set(self.papers)
+        believed = "" if known else "; what the owner declared is believed: give --policy or --ledger"
         return "\n".join([*out, f"held against {' and '.join(('itself', *self.papers))}{believed}"])
 
     def to_json(self) -> Json:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privql.frozen import frozen
 from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
 from privql.surfaces.inputs import WrongUsage
@@ -16,23 +18,45 @@ if TYPE_CHECKING:
     from privql.finish.result import Release
 
 
-def folder(given: str | None) -> Path | None:
-    """Where certificates go: known to be there before anything is spent."""
-    if given is None:
-        return None
+@frozen
+class Files:
+    """Where certificates are left, and whose key signs them."""
+
+    folder: Path | None
+    key: str | None
+
+    def leave(self, release: Release) -> None:
+        """Those of an answer, or of all answers of a plan, each under the name of its release."""
+        for one in (release, *release.answers):
+            if self.folder is not None and one.proof is not None:
+                text, file = f"{one.proof}\n".encode("ascii"), self.folder / f"{one.release_id}.json"
+                file.write_bytes(text)
+                if self.key is not None:
+                    from privql.surfaces.signatures import signature
+
+                    Path(f"{file}.sig").write_bytes(signature(text, self.key))
+
+
+def files(folder: str | None, key: str | None) -> Files:
+    """Known to be there, and to sign, before anything is spent."""
+    if key is not None:
+        from privql.surfaces.signatures import signature
+
+        if folder is None:
+            raise WrongUsage("--sign is of the certificates that --certificates leaves")
+        signature(b"", key)
+    if folder is None:
+        return Files(None, None)
     try:
-        Path(given).mkdir(parents=True, exist_ok=True)
+        Path(folder).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError):
-        raise WrongUsage(f"{given!r} is no folder that certificates could be put into") from None
-    return Path(given)
+        raise WrongUsage(f"{folder!r} is no folder that certificates could be put into") from None
+    return Files(Path(folder), key)
 
 
-def leave(release: Release, folder: Path | None) -> None:
-    """The certificates of an answer, or of all answers of a plan, each under the name of its release."""
-    for one in (release, *release.answers) if folder is not None else ():
-        if one.proof is not None:
-            assert folder is not None
-            (folder / f"{one.release_id}.json").write_text(one.proof + "\n", "ascii")
+def file_options(run: argparse.ArgumentParser) -> None:
+    run.add_argument("--certificates", metavar="FOLDER", help="leave the certificate of each answer there")
+    run.add_argument("--sign", metavar="KEY", help="sign them with this key, as `ssh-keygen -Y sign -n privql` does")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -41,6 +65,12 @@ def _verify(options: argparse.Namespace) -> int:
     text = inputs.query_text(options.file, None).text
     policy = None if options.policy is None else inputs.query_text(options.policy, None).text
     found = attested(text, policy, None if options.ledger is None else inputs.existing_ledger(options.ledger))
+    if found.wrong is None and options.signers is not None:
+        from privql.surfaces.signatures import signer
+
+        name = signer(text.encode(), Path(f"{options.file}.sig"), options.signers)
+        wrong = None if name is not None else "nobody who is named has signed it"
+        found = replace(found, wrong=wrong, papers=(*found.papers, f"the signature of {name}"))
     Printer(options.format, sys.stdout).told(str(found), found.to_json())
     return ACCEPTED if found.wrong is None else REJECTED
 
@@ -50,4 +80,5 @@ def certificate_commands(commands: Any, command: Command) -> None:
     made.add_argument("file", metavar="CERTIFICATE", help="one of those that `run --certificates FOLDER` leaves")
     made.add_argument("--policy", metavar="POLICY", help="the policy, as it was applied: what it declares is held too")
     made.add_argument("--ledger", metavar="LEDGER", help="the ledger of the release: what it charged is held, too")
+    made.add_argument("--signers", metavar="FILE", help="whose signature CERTIFICATE.sig may be: ssh's allowed signers")
     format_option(made)

@@ -109,13 +109,13 @@ def _check(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     given = inputs.query_text(options.file, options.text)
-    printer, folder = Printer(options.format, sys.stdout), certificates.folder(options.certificates)
+    printer, kept = Printer(options.format, sys.stdout), certificates.files(options.certificates, options.sign)
     with _session(options) as session:
         answers = session.run_text(
             given.text, name=given.name, params=inputs.parameters(options.param), partial=options.partial
         )
         for release in answers:
-            certificates.leave(release, folder)
+            kept.leave(release)
             printer.release(release)
             sys.stdout.flush()  # what is paid for is handed out before the next statement spends
     return ACCEPTED
@@ -214,7 +214,7 @@ def _parser() -> argparse.ArgumentParser:
         made.add_argument("--policy", metavar="POLICY", help="check against a policy file alone, without a ledger")
     made = asking("run", _run, "charge the whole file as one plan, then release its answers one by one", text=True)
     made.add_argument("--partial", action="store_true", help="charge each statement by itself, until the budget ends")
-    made.add_argument("--certificates", metavar="FOLDER", help="leave the certificate of each answer there")
+    certificates.file_options(made)
     certificates.certificate_commands(commands, command)
     asking("repl", _repl, "ask line by line", text=False)
     asking("budget", _budget, "what is spent and what is left", text=False)

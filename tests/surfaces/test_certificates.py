@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,36 @@ def test_another_policy_and_what_is_none_are_refused(folder: Path, capsys: pytes
     assert (
         main(["run", "--certificates", str(certificate), "--ledger", str(folder / "ledger.db"), "-c", "SELECT 1"]) == 2
     )
+
+
+def test_the_owners_signature_is_checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("there is no ssh-keygen here")
+    for name in ("owner", "other"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]
+        subprocess.run(command, check=True)
+        public = (folder / f"{name}.pub").read_text("utf-8")
+        (folder / f"{name}s").write_text(f"{name}@clinic {public}", "utf-8")
+    signed, plain = folder / "signed", ["--ledger", str(folder / "ledger.db"), "--as", "alice", "-c", QUERIES["ranks"]]
+    assert main(["run", "--certificates", str(signed), "--sign", str(folder / "owner"), *plain]) == 0
+    certificate = next(signed.glob("*.json"))
+    verify_by = ["verify", str(certificate), "--signers"]
+    capsys.readouterr()
+    assert main([*verify_by, str(folder / "owners")]) == 0
+    assert "the signature of owner@clinic" in capsys.readouterr().out
+    assert main([*verify_by, str(folder / "others")]) == 1
+    assert capsys.readouterr().out == "refused: nobody who is named has signed it\n"
+    told = json.loads(certificate.read_text("ascii"))
+    certificate.write_text(sealed_anew({**told, "release": "r2"}) + "\n", "ascii")  # what a signature is for
+    assert main([*verify_by, str(folder / "owners")]) == 1
+    certificate.write_text(sealed_anew(told) + "\n", "ascii")
+    Path(f"{certificate}.sig").unlink()
+    elsewhere = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(folder / "owner"), "-n", "file", str(certificate)]
+    subprocess.run(elsewhere, check=True)
+    assert main([*verify_by, str(folder / "owners")]) == 1
+    assert main(["run", "--certificates", str(signed), "--sign", str(folder / "gone"), *plain]) == 2
+    assert main(["run", "--sign", str(folder / "owner"), *plain]) == 2
+    assert main([*verify_by, str(folder / "gone")]) == 2
 
 
 def test_all_answers_of_a_plan_have_one(folder: Path) -> None:
