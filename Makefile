@@ -7,6 +7,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TESTS ?= tests
 RULES ?= privql/kernel privql/check privql/domains privql/plan privql/functions/scalar/ranges.py
 SAMPLE ?= 20
+MACHINE ?=
+MINUTES ?=
 PEERS ?= build/peers
 PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
@@ -17,7 +19,7 @@ RUNS ?= 1000
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
 	@echo 'make test     every test (TESTS=tests/docs for some)'
-	@echo 'make soak     the same, as long as they can take: hours'
+	@echo 'make soak     the machines that look for bugs, at full length: days (MACHINE=neighbours MINUTES=20)'
 	@echo 'make mutate   change one thing at a time, and see a test fail (RULES=privql/kernel SAMPLE=50)'
 	@echo 'make check    lint, types, import contract and tests'
 	@echo 'make wheel    the package, built and tried'
@@ -48,7 +50,7 @@ test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto $(TESTS)
 
 soak: $(VENV)/.ready
-	PRIVQL_SOAK=1 $(BIN)/python -m pytest -n auto $(TESTS)
+	$(BIN)/python -m tests.assurance $(MACHINE) $(if $(MINUTES),--minutes $(MINUTES))
 
 mutate: $(VENV)/.ready
 	$(BIN)/python -m tests.mutation $(RULES) --sample $(SAMPLE)

@@ -1,0 +1,67 @@
+"""`python -m tests.assurance [MACHINE …] [--minutes N]`: run machines at full length, and write docs/assurance.md."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+
+from tests.assurance.machines import MACHINES, Machine
+from tests.assurance.page import keep, write
+from tests.assurance.recorder import FOLDER, ROOT, forget, kept
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.assurance", description=__doc__)
+    parser.add_argument("machines", nargs="*", metavar="MACHINE", help="which (default: all, one after another)")
+    parser.add_argument("--minutes", type=float, help="for each: no part begins later")
+    parser.add_argument("--page", action="store_true", help="run nothing: write the page of what was run")
+    args = parser.parse_args()
+    if args.page:
+        write()
+        return 0
+    if unknown := set(args.machines) - set(MACHINES):
+        parser.error(f"{min(unknown)} is none of {', '.join(MACHINES)}")
+    done = [_run(MACHINES[name], args.minutes) for name in args.machines or MACHINES]
+    return 0 if all(done) else 1
+
+
+def _run(machine: Machine, minutes: float | None) -> bool:
+    forget(machine.name)
+    began, when = time.time(), datetime.now(UTC)
+    environment = {**os.environ, "PRIVQL_SOAK": "1", "PRIVQL_UNTIL": str(began + 60 * minutes) if minutes else ""}
+    tests = [f"tests/{test}" for test in machine.tests]
+    command = machine.command or ("-m", "pytest", "-n", "auto", "--maxschedchunk", "1", *tests)
+    print(f"{machine.name}: {machine.title}", flush=True)
+    passed = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, check=False).returncode == 0
+    figures = kept(machine.name)
+    if not figures["tried"]:
+        print(f"{machine.name} tried nothing, and its line stays what it was", file=sys.stderr)
+        return False
+    keep(
+        machine.name,
+        {
+            "date": f"{when:%Y-%m-%d}",
+            "seconds": round(time.time() - began),
+            "command": f"make soak MACHINE={machine.name}" + (f" MINUTES={minutes:g}" if minutes else ""),
+            "failed": not passed,
+            "figures": dict(sorted(figures.items())),
+        },
+    )
+    if machine.share is not None:
+        part, of, least = machine.share
+        if figures[part] < least * figures[of]:
+            print(f"{machine.name}: {figures[part]} {part} of {figures[of]} {of}", file=sys.stderr)
+            passed = False
+    whole = minutes is not None or figures["tried"] >= machine.full
+    if not whole:
+        print(f"{machine.name} tried {figures['tried']}, and should {machine.full}", file=sys.stderr)
+    print(f"{machine.name}: {dict(figures)}; kept in {FOLDER.relative_to(ROOT)}", flush=True)
+    return passed and whole and not figures["wrong"]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,77 @@
+"""What a machine counts while it runs: of what it tried how much was wrong, in a line of JSON for each part of it.
+
+    CHUNKS = range(length(4, 1000))
+
+    @pytest.mark.parametrize("seed", CHUNKS)
+    def test_no_text_is_a_fault(seed: int) -> None:
+        with assured("text") as tally:
+            for text in texts(seed):
+                tally["tried"] += 1
+                assert ...
+
+With the other tests a machine runs a slice; `make soak MACHINE=text` runs all of it and writes docs/assurance.md anew,
+with `MINUTES=20` as many parts as begin in that time. So parts are short: a minute or less.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.assurance.machines import MACHINES
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build" / "assurance"
+SOAK = os.environ.get("PRIVQL_SOAK", "") not in ("", "0")
+
+
+def length(short: int, long: int) -> int:
+    """How many: with the other tests, and where a machine may take its time."""
+    return long if SOAK else short
+
+
+@contextmanager
+def assured(name: str) -> Iterator[Counter[str]]:
+    """Counts `tried`, and `wrong` if it ends in an exception; whatever else is counted stands beside it on the page."""
+    assert name in MACHINES, f"{name} is not in tests/assurance/machines.py"
+    if SOAK and time.time() > float(os.environ.get("PRIVQL_UNTIL") or "inf"):
+        pytest.skip("the time that was given is over")
+    tally = Counter[str](wrong=0)
+    try:
+        yield tally
+        assert tally["tried"] > 0, f"{name} tried nothing"
+    except Exception:
+        tally["wrong"] += 1
+        raise
+    finally:
+        if SOAK:
+            _keep(name, tally)
+
+
+def kept(name: str) -> Counter[str]:
+    """What all parts counted together since the last run began."""
+    found = Counter[str]()
+    path = FOLDER / f"{name}.jsonl"
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found.update(json.loads(line))
+    return found
+
+
+def forget(name: str) -> None:
+    (FOLDER / f"{name}.jsonl").unlink(missing_ok=True)
+
+
+def _keep(name: str, tally: Counter[str]) -> None:
+    """One write of one line, so that several processes may write one file."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(dict(tally)) + "\n"
+    with open(FOLDER / f"{name}.jsonl", "ab", buffering=0) as out:
+        out.write(line.encode())

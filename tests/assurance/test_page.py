@@ -1,0 +1,113 @@
+"""Every line of docs/assurance.md is of a machine that is there, and every machine has its line."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tests.assurance import assured, machines, page, recorder
+from tests.assurance.machines import MACHINES
+from tests.docs.markdown import REWRITE, ROOT
+
+TESTS = ROOT / "tests"
+_RECORDED = re.compile(r'\bassured\("([\w-]+)"\)')
+_OWN = "assurance"
+
+
+def recording() -> dict[str, set[str]]:
+    """Which machines each file records."""
+    found = {}
+    for path in sorted(TESTS.rglob("*.py")):
+        if path.parent.name != _OWN:
+            found[str(path.relative_to(TESTS))] = set(_RECORDED.findall(path.read_text(encoding="utf-8")))
+    return found
+
+
+def test_the_table_is_what_the_machines_counted() -> None:
+    if REWRITE:
+        page.write()
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert text == page.render(text, page.runs()), "`python -m tests.assurance --page` writes it"
+
+
+def test_every_line_has_its_machine_and_every_machine_its_paragraph() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    named = [re.search(r"MACHINE=([\w-]+)", line) for line in lines]
+    assert [one and one[1] for one in named] == list(MACHINES)
+    assert set(page.runs()) <= set(MACHINES)
+    told = re.split(r"^\*\*([\w-]+)\*\*", text, flags=re.MULTILINE)
+    paragraphs = dict(zip(told[1::2], told[2::2], strict=True))
+    assert set(paragraphs) == set(MACHINES)
+    for machine in MACHINES.values():
+        assert all(f"`tests/{file}`" in paragraphs[machine.name] for file in machine.files), machine.name
+        assert "*Cannot see*: " in paragraphs[machine.name], machine.name
+
+
+def test_every_machine_is_there_and_records_itself() -> None:
+    recorded = recording()
+    for machine in MACHINES.values():
+        for test in machine.tests:
+            file, _, name = test.partition("::")
+            text = (TESTS / file).read_text(encoding="utf-8")
+            assert not name or f"\ndef {name}(" in text, test
+            assert machine.name in recorded[file], f"{test} records nothing of {machine.name}"
+    for file, names in recorded.items():
+        for name in names:
+            assert name in MACHINES and file in MACHINES[name].files, f"{file} records {name}"
+
+
+@pytest.fixture
+def soaking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(recorder, "SOAK", True)
+    monkeypatch.setattr(recorder, "FOLDER", tmp_path)
+    monkeypatch.delenv("PRIVQL_UNTIL", raising=False)
+    monkeypatch.setitem(MACHINES, "it", machines.Machine("it", "", "cases", 3, ()))
+    return tmp_path
+
+
+def test_parts_are_added_up_and_what_fails_is_wrong(soaking: Path) -> None:
+    for _ in range(2):
+        with assured("it") as tally:
+            tally["tried"] += 2
+            tally["claims"] += 5
+    with pytest.raises(AssertionError, match="as planned"), assured("it") as tally:  # noqa: PT012
+        tally["tried"] += 1
+        raise AssertionError("as planned")
+    assert recorder.kept("it") == {"tried": 5, "claims": 10, "wrong": 1}
+    assert len((soaking / "it.jsonl").read_text().splitlines()) == 3
+    recorder.forget("it")
+    assert not recorder.kept("it")
+
+
+def test_a_machine_that_tries_nothing_is_wrong(soaking: Path) -> None:
+    with pytest.raises(AssertionError, match="tried nothing"), assured("it"):
+        pass
+    assert recorder.kept("it")["wrong"] == 1
+
+
+def test_no_part_begins_when_the_time_is_over(soaking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVQL_UNTIL", "1")
+    with pytest.raises(pytest.skip.Exception), assured("it"):
+        raise AssertionError("not reached")
+    assert not list(soaking.iterdir())
+
+
+def test_what_is_not_whole_or_not_right_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machines.Machine("it", "this", "cases", 3000, (), ("reached", "claims", Fraction(1, 2)))
+    run = {"date": "2026-01-02", "seconds": 60, "command": "x", "failed": False}
+    shown = page._row(machine, {**run, "figures": {"tried": 1500, "wrong": 0, "claims": 8, "reached": 6}})
+    assert shown == "| this | 1,500 of 3,000 cases | 0 | 75.0 % of 8 claims reached (≥ 50 %) | 2026-01-02, 60 s | `x` |"
+    assert "| 3,000 cases | 2 |" in page._row(machine, {**run, "figures": {"tried": 3000, "wrong": 2}})
+    assert "| its tests failed |" in page._row(machine, {**run, "failed": True, "figures": {"tried": 1, "wrong": 0}})
+    assert "| 0 of 3,000 cases | | | not yet run |" in page._row(machine, None)
+
+
+def test_what_is_kept_is_of_one_shape() -> None:
+    for name, run in json.loads(page.KEPT.read_text(encoding="utf-8")).items():
+        assert set(run) == {"date", "seconds", "command", "failed", "figures"}, name
+        assert run["figures"]["tried"] > 0 and re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"])
