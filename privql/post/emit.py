@@ -39,8 +39,8 @@ from privql.check.relations import (
     Windowed,
     Working,
 )
-from privql.engines.duckdb.expressions import name as quoted
 from privql.engines.interface import EngineError
+from privql.engines.sql.expressions import name as quoted
 from privql.frozen import frozen
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.post.beside import combined, joined

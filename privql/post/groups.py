@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privql.check.relations import AggregateCall, FrameBound, Grouped, WindowCall, Windowed
-from privql.engines.duckdb.expressions import name as quoted
+from privql.engines.sql.expressions import name as quoted
 from privql.functions.aggregate.public import constant_argument
 from privql.kernel.scalars import Const, Field, Scalar
 from privql.post.calls import order_matters, parts, ranks, row_wise, skips_nulls

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from privql.check.relations import Rel, SortKey
-from privql.engines.duckdb.expressions import name as quoted
+from privql.engines.sql.expressions import name as quoted
 from privql.frozen import frozen
 from privql.kernel.scalars import Scalar
 

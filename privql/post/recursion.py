@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privql.check.relations import Recursive, Working
-from privql.engines.duckdb.expressions import name as quoted
+from privql.engines.sql.expressions import name as quoted
 from privql.post.pieces import Emitted, Emitter, ascending
 
 MOST_ROWS = 100_000

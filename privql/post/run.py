@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from privql.check.relations import CheckedQuery
-from privql.engines.duckdb.expressions import Spelled
-from privql.engines.duckdb.expressions import name as quoted
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.sources import paths
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.expressions import name as quoted
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.finish.table import Table
 from privql.kernel.scalars import Field, Scalar, Value, ValueType
 from privql.post.emit import Leaf, Leaves, emit
@@ -207,4 +208,4 @@ def _spelled(term: Scalar, field: Callable[[Field], str]) -> str:
         sql = field(column)
         return Spelled(sql, column.type, leaf=sql == quoted(column.name))
 
-    return ScalarEmitter(spelled).sql(term)
+    return ScalarEmitter(spelled, DUCKDB).sql(term)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from random import Random
 
-from privql.engines.duckdb.expressions import text
+from privql.engines.sql.expressions import text
 from privql.functions.scalar import resolve_cast
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import (

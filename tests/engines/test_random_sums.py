@@ -10,8 +10,8 @@ import pytest
 
 from privql.engines.duckdb import DuckDBEngine, casts, choices, ordering, references, rows, sources, spelling, steps
 from privql.engines.duckdb.relations import Draft, Names, Rows
-from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import Source
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.terms import KeepRows, Scan
 from tests.engines.conformance import Open, disagreement
 

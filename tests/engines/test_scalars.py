@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 
-from privql.engines.duckdb.expressions import Spelled
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.functions.scalar import evaluate, evaluate_term, resolve
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from tests.engines.values import Columns, Row, column, connect, evaluated, load
@@ -60,7 +61,7 @@ def test_an_operation_is_of_exactly_the_type_that_is_claimed() -> None:
 
     terms = [_term(call) for call in CALLS]
     places = {field: f"c{at}" for at, field in enumerate({a for t in terms for a in t.args if isinstance(a, Field)})}
-    emitter = ScalarEmitter(lambda field: Spelled(places[field], field.type, leaf=True))
+    emitter = ScalarEmitter(lambda field: Spelled(places[field], field.type, leaf=True), DUCKDB)
     columns = ", ".join(f"CAST(NULL AS {physical(field.type)}) AS {name}" for field, name in places.items())
     with connect() as connection:
         for at in range(0, len(terms), 100):

@@ -8,9 +8,11 @@ from random import Random
 
 import duckdb
 
-from privql.engines.duckdb.expressions import Spelled, literal, name, type_name
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.duckdb.expressions import literal, type_name
 from privql.engines.duckdb.session import give_meaning
+from privql.engines.sql.expressions import Spelled, name
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Scalar, Value, ValueType
 from tests.functions.pools import hostile, some_value
 
@@ -64,7 +66,7 @@ def load(connection: duckdb.DuckDBPyConnection, table: str, columns: Columns, ro
 
 
 def emitter() -> ScalarEmitter:
-    return ScalarEmitter(lambda field: Spelled(name(field.name), field.type, leaf=True))
+    return ScalarEmitter(lambda field: Spelled(name(field.name), field.type, leaf=True), DUCKDB)
 
 
 def outward(term: Scalar) -> str:

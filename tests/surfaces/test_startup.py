@@ -18,7 +18,14 @@ GRANT research TO alice;
 """
 
 
-READING = ("privql.engines.duckdb", "privql.noise", "privql.post", "privql.release", "privql.finish.result")
+READING = (
+    "privql.engines.duckdb",
+    "privql.engines.sql",
+    "privql.noise",
+    "privql.post",
+    "privql.release",
+    "privql.finish.result",
+)
 ERRORS = {  # what computes errors: loaded for an answer that was computed with, or that tells them
     "privql.finish.resampling",
     "privql.pipeline.errors",

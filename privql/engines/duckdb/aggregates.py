@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import assert_never
 
-from privql.engines.duckdb.expressions import Spelled, huge, literal
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.duckdb.expressions import huge, literal
 from privql.engines.duckdb.ordering import written
 from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
-from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.duckdb.steps import Measure, measured
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.features import (
@@ -58,7 +60,7 @@ class Aggregates:
     emitter: ScalarEmitter = field(init=False)
 
     def __post_init__(self) -> None:
-        self.emitter = ScalarEmitter(self.below.field)
+        self.emitter = ScalarEmitter(self.below.field, DUCKDB)
 
     def leaf(self, spelled: Spelled) -> Spelled:
         if spelled.leaf:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, text
 from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
+from privql.engines.sql.expressions import Call, Spelled, Spelling, function, text
 from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
 from privql.functions.scalar.layout import pieces
 from privql.functions.scalar.text import LONGEST

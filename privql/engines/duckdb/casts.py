@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, type_name
+from privql.engines.duckdb.expressions import type_name
 from privql.engines.duckdb.numbers import decimal_to_double
 from privql.engines.duckdb.texts import lowered
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 
 _NUMBER = r" *[+-]?[0-9]+(\.[0-9]+)? *"
 _EXPONENT = r" *[+-]?[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]+ *"

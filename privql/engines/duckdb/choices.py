@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, infix
+from privql.engines.sql.expressions import Call, Spelled, Spelling, function, infix
 
 
 def _postfix(words: str) -> Spelling:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text, type_name
+from privql.engines.duckdb.expressions import type_name
+from privql.engines.sql.expressions import Call, Spelled, Spelling, text
 from privql.functions.scalar.documents import BLANK, NUMBER, STRING, WORD, path
 from privql.functions.scalar.fields import path_of
 from privql.kernel.scalars import TEXT

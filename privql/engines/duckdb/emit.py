@@ -13,11 +13,13 @@ from dataclasses import replace
 from typing import assert_never
 
 from privql.engines.duckdb.aggregates import HALF, Aggregates, Summed, whole
-from privql.engines.duckdb.expressions import Spelled, huge
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.duckdb.expressions import huge
 from privql.engines.duckdb.members import Arrays, listed, listed_together
 from privql.engines.duckdb.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.duckdb.rows import rows
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import Field, Scalar
@@ -105,7 +107,7 @@ def by_groups(
             grouped[by.sql] = None
             met_as = layer.names.new("k")
             members = listed(key.members, key.value.type, table)
-            met += f", {ScalarEmitter(lambda _, by=by: by).sql(value)} AS {met_as}"  # type: ignore[misc]
+            met += f", {ScalarEmitter(lambda _, by=by: by, DUCKDB).sql(value)} AS {met_as}"  # type: ignore[misc]
             met_by = f"{met_as} IS NOT DISTINCT FROM {table}.m"
         if members.arrays is not None:
             arrays[f"{table}_arrays"] = members.arrays

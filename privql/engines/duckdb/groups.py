@@ -7,10 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.duckdb.rows import rows
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
 from privql.kernel.scalars import Field, Value
 from privql.kernel.sums import Keys
@@ -28,7 +29,7 @@ class GroupStatement:
 def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
     draft = Draft(read, salt)
     below = rows(keys.input, draft)
-    emitter = ScalarEmitter(below.field)
+    emitter = ScalarEmitter(below.field, DUCKDB)
     added = {draft.names.new("g"): one_zero(emitter.settled(Field(name, type))).sql for name, type in keys.columns}
     listed = ", ".join(added)
     outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.ordering import content_hash, first
 from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, named, one_zero
-from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import BOOL, Field, Scalar
 from privql.kernel.terms import Join, Lookup, Mark
 
@@ -62,7 +63,7 @@ def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
 def _first(public: Rows, by: list[str], most: int, draft: Draft) -> Rows:
     """Of public rows that agree in some columns, no more than that."""
     hashed, place = draft.names.new("h"), draft.names.new("r")
-    emitter = ScalarEmitter(public.field)
+    emitter = ScalarEmitter(public.field, DUCKDB)
     types = {name: column.spelled.type for name, column in public.columns.items()}
     agreeing = ", ".join(one_zero(emitter.settled(Field(name, types[name]))).sql for name in by)
     partition = f"PARTITION BY {agreeing} " if by else ""
@@ -85,7 +86,7 @@ def same_unit(left: Rows, right: Rows) -> tuple[str, str]:
 
 
 def _equal(left: Rows, right: Rows, pairs: Pairs) -> list[tuple[str, str]]:
-    ours, theirs = ScalarEmitter(left.field), ScalarEmitter(right.field)
+    ours, theirs = ScalarEmitter(left.field, DUCKDB), ScalarEmitter(right.field, DUCKDB)
     found = []
     for one, other in pairs:
         if one.type != other.type:
@@ -98,7 +99,7 @@ def _where(left: Rows, right: Rows, where: Scalar | None) -> str | None:
     if where is None:
         return None
     both = {**left.columns, **right.columns}
-    return ScalarEmitter(lambda wanted: named(both, wanted)).sql(where)
+    return ScalarEmitter(lambda wanted: named(both, wanted), DUCKDB).sql(where)
 
 
 def _meet(equal: list[tuple[str, str]], where: str | None) -> str:

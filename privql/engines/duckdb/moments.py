@@ -7,8 +7,9 @@ All is reckoned in whole numbers, of months, days or microseconds: DuckDB's `dat
 from __future__ import annotations
 
 from privql.domains.arithmetic import FIRST_DATE, LAST_DATE
-from privql.engines.duckdb.expressions import EPOCH, Call, Spelled, Spelling
+from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.duckdb.times import month_number, month_start
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.buckets import widths
 from privql.functions.scalar.calendar import CLOCK, DAY, DAYS, FIRST_TIME, LAST_TIME, MONTHS
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, ValueType

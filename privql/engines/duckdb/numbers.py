@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, huge, literal, type_name
+from privql.engines.duckdb.expressions import huge, literal, type_name
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.angles import DEGREES, RADIANS
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.scalars import FLOAT, INT

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from privql.engines.duckdb.expressions import EPOCH, Spelled
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
-from privql.engines.duckdb.scalars import ScalarEmitter
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.functions.scalar.numbers import INT_MAX
 from privql.kernel.features import Order
 from privql.kernel.scalars import TEXT, Apply, Field
@@ -17,7 +19,7 @@ def keep_rows(below: Rows, term: KeepRows, draft: Draft) -> Rows:
     if below.alone:
         return below if term.limit > 0 else below.with_layers(Layer({}, " WHERE FALSE"))
     hashed, place = draft.names.new("h"), draft.names.new("r")
-    order = ", ".join([*in_order(ScalarEmitter(below.field), term.order), hashed])
+    order = ", ".join([*in_order(ScalarEmitter(below.field, DUCKDB), term.order), hashed])
     return below.with_layers(
         Layer({hashed: row_hash(below, draft)}),
         Layer({place: f"row_number() OVER (PARTITION BY {below.owner} ORDER BY {order})"}),
@@ -54,7 +56,7 @@ def content_hash(values: Iterable[Spelled], draft: Draft) -> str:
 
 def _part(column: Spelled) -> str:
     """A value as text that says where it ends, so that no two rows run together alike."""
-    emitter, term = ScalarEmitter(lambda _: column), Field("", column.type)
+    emitter, term = ScalarEmitter(lambda _: column, DUCKDB), Field("", column.type)
     match column.type.kind:
         case "TEXT":
             return f"coalesce(CAST(length({column}) AS VARCHAR), 'n'), ':', {column}"  # `concat` passes NULL over

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace as replaced
 from typing import assert_never
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, literal, text, type_name
+from privql.engines.duckdb.expressions import literal, type_name
+from privql.engines.sql.expressions import Call, Spelled, Spelling, text
 from privql.functions.scalar.characters import LAST, Ranges
 from privql.functions.scalar.patterns import Choice, Group, NoPattern, One, Part, Place, Repeat, Row
 from privql.functions.scalar.patterns import pattern as understood

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privql.engines.duckdb.expressions import name
 from privql.engines.duckdb.references import read_by
 from privql.engines.duckdb.sources import Table, readable_as
+from privql.engines.sql.expressions import name
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan

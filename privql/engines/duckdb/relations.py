@@ -13,8 +13,8 @@ from dataclasses import field, replace
 from fractions import Fraction
 from itertools import count
 
-from privql.engines.duckdb.expressions import Spelled
 from privql.engines.interface import EngineError
+from privql.engines.sql.expressions import Spelled
 from privql.frozen import frozen
 from privql.kernel.scalars import Field, Scalar, ValueType
 from privql.kernel.terms import Public, Scan

@@ -16,11 +16,13 @@ from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
-from privql.engines.duckdb.expressions import Call, Spelled, literal, name, text
+from privql.engines.duckdb.dialect import DUCKDB
+from privql.engines.duckdb.expressions import literal
 from privql.engines.duckdb.relations import Column, Layer, Names, Rows
 from privql.engines.duckdb.spelling import SPELLINGS
 from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql.expressions import Call, Spelled, name, text
 from privql.frozen import frozen
 from privql.functions.scalar import resolve_cast
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
@@ -175,7 +177,7 @@ def as_declared(column: str, physical: str, type: ValueType) -> Spelled:
     stored = _stored(column, physical)
     if stored is None or resolve_cast(stored.type, type) is None:
         return literal(None, type)
-    made = SPELLINGS["cast"](Call("cast", (stored,), type, count()))
+    made = SPELLINGS["cast"](Call("cast", (stored,), type, count(), DUCKDB))
     return made if isinstance(made, Spelled) else Spelled(made, type)
 
 
@@ -190,7 +192,7 @@ def readable_as(physical: str) -> str:
 
 def _stored(column: str, physical: str) -> Spelled | None:
     """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
-    call, leaf = Call("", (), TEXT, count()), Spelled(column, TEXT, leaf=True)
+    call, leaf = Call("", (), TEXT, count(), DUCKDB), Spelled(column, TEXT, leaf=True)
     if physical in _AS_THEY_ARE:
         return Spelled(column, _AS_THEY_ARE[physical], leaf=True, loose=physical == "DOUBLE")
     if physical in _INTEGERS:

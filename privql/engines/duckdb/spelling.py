@@ -18,7 +18,7 @@ from privql.engines.duckdb import (
     whole,
     writing,
 )
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 
 _OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
 

@@ -20,9 +20,10 @@ import math
 import sys
 from fractions import Fraction
 
-from privql.engines.duckdb.expressions import Spelled, huge, literal
+from privql.engines.duckdb.expressions import huge, literal
 from privql.engines.duckdb.numbers import least_units
 from privql.engines.interface import EngineError
+from privql.engines.sql.expressions import Spelled
 from privql.frozen import frozen
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps

@@ -6,7 +6,7 @@ DuckDB counts code points in `length`, `substring`, `left`, `right`, `string_spl
 
 from __future__ import annotations
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, function, text
+from privql.engines.sql.expressions import Call, Spelled, Spelling, function, text
 from privql.functions.scalar.matching import like as meaning_of_like
 from privql.functions.scalar.text import LONGEST, ascii_lower
 

@@ -7,7 +7,8 @@ compared with the ends of ours. INTERVALs are constants, added in two steps beca
 from __future__ import annotations
 
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
-from privql.engines.duckdb.expressions import EPOCH, Call, Spelled, Spelling
+from privql.engines.duckdb.expressions import EPOCH
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.calendar import DATE_FIELDS, MONTHS, TIME_FIELDS
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, ValueType
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from math import ceil, floor
 
 from privql.engines.duckdb.aggregates import Aggregates
-from privql.engines.duckdb.expressions import Spelled
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.joins import same_unit
 from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows, column, is_name, one_zero
-from privql.engines.duckdb.scalars import ScalarEmitter
 from privql.engines.interface import EngineError
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import Combine, Gather
 
@@ -35,7 +36,7 @@ def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
         for (name, value), members in zip(term.keys, term.listed, strict=True)
         if not _can_only_be(below, value, members)
     ]
-    emitter = ScalarEmitter(found.field)
+    emitter = ScalarEmitter(found.field, DUCKDB)
     tests = " AND ".join(f"({emitter.sql(_among(key, members))})" for key, members in listed)
     return found.with_layers(Layer({}, f" WHERE {tests}")) if tests else found
 
@@ -103,4 +104,4 @@ def combine(left: Rows, right: Rows, term: Combine, draft: Draft) -> Rows:
 
 
 def _value(side: Rows, name: str) -> Spelled:
-    return ScalarEmitter(side.field).settled(Field(name, side.columns[name].spelled.type))
+    return ScalarEmitter(side.field, DUCKDB).settled(Field(name, side.columns[name].spelled.type))

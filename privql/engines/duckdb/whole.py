@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, huge, infix, literal
+from privql.engines.duckdb.expressions import huge, literal
 from privql.engines.duckdb.numbers import least_units, narrow
+from privql.engines.sql.expressions import Call, Spelled, Spelling, infix
 from privql.functions.scalar.bits import PLACES
 from privql.kernel.scalars import FLOAT
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privql.engines.duckdb.casts import cast
-from privql.engines.duckdb.expressions import Call, Spelled, Spelling, text
+from privql.engines.sql.expressions import Call, Spelled, Spelling, text
 from privql.functions.scalar.formats import Piece
 from privql.functions.scalar.writing import format_of, reading
 from privql.kernel.scalars import TEXT
@@ -48,7 +48,7 @@ def _read(op: str) -> Spelling:
             call.args[:1],
             lambda t: f"CASE WHEN regexp_full_match({t}, {expression}) THEN {_replaced(t, expression, canonical)} END",
         )
-        return cast(Call("cast", (Spelled(rewritten, TEXT),), call.result, call.names))
+        return cast(Call("cast", (Spelled(rewritten, TEXT),), call.result, call.names, call.dialect))
 
     return spelling
 
