@@ -35,6 +35,58 @@ _ALL = (
         ("reached", "claims", Fraction(9, 10)),
         ("pairs",),
     ),
+    Machine(
+        "texts",
+        "fuzzed texts: queries, policies, parameters",
+        "texts",
+        10_000_000,
+        ("fuzz/test_texts.py",),
+        beside=("read", "accepted"),
+    ),
+    Machine(
+        "related",
+        "random SQL over related tables × one unit more, fewer or changed in all of them",
+        "queries",
+        100_000,
+        ("soundness/test_related.py::test_no_neighbour_moves_a_sum_beyond_its_claim",),
+        ("reached", "claims", Fraction(1, 5)),
+    ),
+    Machine(
+        "rules",
+        "random relations of the kernel's terms × neighbours, and what each rule says of their rows",
+        "relations",
+        100_000,
+        ("kernel/test_rules_by_force.py",),
+    ),
+    Machine(
+        "sums",
+        "the engine against the reference: random terms over hostile rows, in two orders, on 1 thread and on 8",
+        "terms",
+        100_000,
+        ("engines/test_random_sums.py::test_the_engine_computes_what_the_reference_says",),
+    ),
+    Machine(
+        "trees",
+        "the engine against the reference: random terms in which rows meet, in three orders, optimised and not",
+        "terms",
+        100_000,
+        ("engines/test_random_trees.py::test_the_engine_computes_what_the_reference_says",),
+    ),
+    Machine(
+        "related-engine",
+        "the engine against the reference: random SQL over related tables",
+        "queries",
+        30_000,
+        ("soundness/test_related_engine.py",),
+    ),
+    Machine(
+        "plain",
+        "answers without noise against plain SQL: random SQL over related tables",
+        "queries",
+        100_000,
+        ("soundness/test_plain.py::test_an_answer_without_noise_is_that_of_plain_sql",),
+        beside=("refused", "drawn or rounded"),
+    ),
 )
 
 MACHINES = {machine.name: machine for machine in _ALL}

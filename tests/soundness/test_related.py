@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -16,14 +15,14 @@ from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.program import BlockPlan
 from tests import reference
+from tests.assurance import assured, length
 from tests.soundness.neighbours import apart
 from tests.soundness.related import environment
 from tests.soundness.related_neighbours import SALT, World, groups_moved, once_found, scores_moved, world
 from tests.soundness.related_queries import Queries
 from tests.soundness.related_text import Query
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 120
-SEED = int(os.environ.get("PRIVQL_SEED", "3"))
+PARTS, EACH = range(length(1, 1000)), 100
 ENVS = [(environment(at_most, change_one), change_one) for at_most in (2, None) for change_one in (False, True)]
 LIMITS = ("1 ROWS", "2 ROWS", "5 ROWS")
 
@@ -64,28 +63,28 @@ def looks_no_further_than_paid(plan: BlockPlan, there: World) -> None:
                     assert found <= {0, 1} or found <= {0, -1}
 
 
-def test_no_neighbour_moves_a_sum_beyond_its_claim() -> None:
-    choice, queries = random.Random(SEED), accepted(Queries(SEED), random.Random(SEED + 2))
-    claims = reached = drawn = 0
-    for _ in range(QUERIES):
-        check, change_one = next(queries)
-        assert check.plan is not None
-        for plan in check.plan.blocks:
-            farthest: dict[int, bool] = {}
-            drawn += any(one.placed is not None or one.picked is not None for one in plan.measurements)
-            for there in (world(plan, choice, change_one) for _ in range(2)):
-                looks_no_further_than_paid(plan, there)
-                for measured in (once_found(plan, there, choice), *plan.beside):
-                    for at, l1, l2_squared in sums_moved(measured, there) if measured is not None else ():
-                        assert measured is not None
-                        claim = measured.parts[at].sensitivity
-                        where = f"{l1} > {claim.l1}\n{check.source.text}"
-                        assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, where
-                        farthest[at] = farthest.get(at, False) or l1 == claim.l1
-            claims += len(farthest)
-            reached += sum(farthest.values())
-    assert reached > claims / 5, f"{reached} of {claims} claims reached"  # by chance: a claim that means nothing is not
-    print(f"{reached} of {claims} claims reached, {drawn} blocks that are drawn have no sums")
+@pytest.mark.parametrize("seed", PARTS)
+def test_no_neighbour_moves_a_sum_beyond_its_claim(seed: int) -> None:
+    choice, queries = random.Random(seed + 3), accepted(Queries(seed + 3), random.Random(seed + 5))
+    with assured("related") as tally:
+        for _ in range(EACH):
+            tally["tried"] += 1
+            check, change_one = next(queries)
+            assert check.plan is not None
+            for plan in check.plan.blocks:
+                farthest: dict[int, bool] = {}
+                for there in (world(plan, choice, change_one) for _ in range(2)):
+                    looks_no_further_than_paid(plan, there)
+                    for measured in (once_found(plan, there, choice), *plan.beside):
+                        for at, l1, l2_squared in sums_moved(measured, there) if measured is not None else ():
+                            assert measured is not None
+                            claim = measured.parts[at].sensitivity
+                            where = f"{l1} > {claim.l1}\n{check.source.text}"
+                            assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, where
+                            farthest[at] = farthest.get(at, False) or l1 == claim.l1
+                tally["claims"] += len(farthest)
+                tally["reached"] += sum(farthest.values())
+        assert tally["reached"] > tally["claims"] / 5  # by chance: a claim that means nothing is not
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pandas as pd
+import pytest
 
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
@@ -13,6 +13,7 @@ from privql.finish.table import Table
 from privql.kernel.ranks import Placed
 from privql.kernel.selection import Selected
 from tests import reference
+from tests.assurance import assured, length
 from tests.reference.ranks import ranked
 from tests.reference.values import Tables
 from tests.soundness.related import PRIVATE_COLUMNS, together
@@ -20,8 +21,7 @@ from tests.soundness.related_neighbours import SALT, World, databases, made_once
 from tests.soundness.related_queries import Queries
 from tests.soundness.test_related import accepted
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 30
-SEED = int(os.environ.get("PRIVQL_SEED", "17"))
+PARTS, EACH = range(length(1, 1000)), 30
 TEXTS = ("pid", "sex", "ward", "kind", "job")
 BOOLS = ("smoker", "urgent")
 
@@ -38,31 +38,38 @@ def _dtype(column: str) -> str:
     return "string" if column in TEXTS else "boolean" if column in BOOLS else "Int64"
 
 
-def test_the_engine_relates_rows_as_the_reference_does() -> None:
-    choice, queries = random.Random(SEED), accepted(Queries(SEED), random.Random(SEED + 2))
-    for _ in range(QUERIES):
-        check, _ = next(queries)
-        rest, own = databases(choice, 2)
-        tables = together(rest, *(unit for unit in own[:1]))
-        engine = DuckDBEngine(frames(tables), threads=1)
-        try:
-            assert check.plan is not None
-            for plan in check.plan.blocks:
-                publics = {name: random_public(columns, choice) for name, _, columns in plan.publics}
-                given = {name: Table(columns, tuple(publics[name])) for name, _, columns in plan.publics}
-                where = f"{check.source.text}\n{tables}\n{publics}"
-                last = made_once_found(plan, World(publics, (tables,), False), choice)
-                for one in (*plan.looked_for, last, *plan.beside):
-                    match one:
-                        case None:
-                            pass
-                        case Selected():
-                            groups = [(tuple(group), units) for group, units in engine.groups(one.term, SALT, given)]
-                            assert groups == reference.counted(one.term, tables, SALT, publics), where
-                        case Placed():
-                            assert engine.ranks(one.term, SALT, given) == ranked(one.term, tables, SALT, publics), where
-                        case _:
-                            cells = [list(map(int, row)) for row in engine.run(one.term, SALT, given)]
-                            assert cells == reference.run(one.term, tables, SALT, publics), where
-        finally:
-            engine.close()
+@pytest.mark.parametrize("seed", PARTS)
+def test_the_engine_relates_rows_as_the_reference_does(seed: int) -> None:
+    choice, queries = random.Random(seed + 17), accepted(Queries(seed + 17), random.Random(seed + 19))
+    with assured("related-engine") as tally:
+        for _ in range(EACH):
+            tally["tried"] += 1
+            check, _ = next(queries)
+            rest, own = databases(choice, 2)
+            tables = together(rest, *(unit for unit in own[:1]))
+            engine = DuckDBEngine(frames(tables), threads=1)
+            try:
+                assert check.plan is not None
+                for plan in check.plan.blocks:
+                    publics = {name: random_public(columns, choice) for name, _, columns in plan.publics}
+                    given = {name: Table(columns, tuple(publics[name])) for name, _, columns in plan.publics}
+                    where = f"{check.source.text}\n{tables}\n{publics}"
+                    last = made_once_found(plan, World(publics, (tables,), False), choice)
+                    for one in (*plan.looked_for, last, *plan.beside):
+                        match one:
+                            case None:
+                                pass
+                            case Selected():
+                                groups = [
+                                    (tuple(group), units) for group, units in engine.groups(one.term, SALT, given)
+                                ]
+                                assert groups == reference.counted(one.term, tables, SALT, publics), where
+                            case Placed():
+                                assert engine.ranks(one.term, SALT, given) == ranked(one.term, tables, SALT, publics), (
+                                    where
+                                )
+                            case _:
+                                cells = [list(map(int, row)) for row in engine.run(one.term, SALT, given)]
+                                assert cells == reference.run(one.term, tables, SALT, publics), where
+            finally:
+                engine.close()
