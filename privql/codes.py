@@ -53,6 +53,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0411": "this accuracy cannot be promised",
     "PQL0412": "private rows meet rows that are not their unit's",
     "PQL0413": "the statement is the owner's",
+    "PQL0414": "private rows of two places meet",
     "PQL0501": "nothing says what the query may spend",
     "PQL0502": "the budget cannot pay for this",
     "PQL0503": "an amount is not one",
@@ -112,5 +113,6 @@ CODES: Final[dict[str, str]] = {
     "PQL0747": "another ledger keeps budgets for the same units",
     "PQL0748": "files changed, and nothing says that the data did",
     "PQL0749": "a column cannot divide the units of a table",
+    "PQL0750": "a connection cannot be used",
     "PQL0901": "a fault of PrivQL itself",
 }

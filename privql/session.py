@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from privql.diagnostics import PrivQLError, Source, Span, refuse
+from privql.engines.connections import Connections
 from privql.ledger import Ledger, LedgerError
 from privql.pipeline.budget_report import BudgetReport
 from privql.pipeline.named import NamedReleases
 from privql.pipeline.parameters import bound
-from privql.pipeline.places import Places
+from privql.pipeline.places import NO_CONNECTIONS, Places
 from privql.pipeline.report import FileCheck, StatementCheck
 from privql.pipeline.till import Till
 from privql.policy.catalog import Catalog
@@ -41,9 +42,12 @@ class Session:
         frames: Mapping[str, object],
         dummy: bool,
         version: int,
+        connections: Connections | None = None,
     ) -> None:
         self._ledger, self._catalog = ledger, catalog
-        self._places = Places(catalog, base, frames, dummy, ledger, lambda: NamedReleases(ledger, analyst))
+        self._places = Places(
+            catalog, base, frames, dummy, ledger, lambda: NamedReleases(ledger, analyst), connections or NO_CONNECTIONS
+        )
         self._till = Till(ledger, catalog, analyst, version, self._places, dummy)
 
     # ---- checking: no private row is read
@@ -157,13 +161,17 @@ def connect(
     analyst: str | None = None,
     frames: Mapping[str, object] | None = None,
     data: Literal["dummy"] | None = None,
+    connections: Mapping[str, object] | str | os.PathLike[str] | None = None,
 ) -> Session:
     """A session on the policy that a ledger holds; or, with `policy`, on a scratch ledger that ends with it.
+
+    `connections`: where those that the policy names lead - addresses, or a session of Spark - or the path of a file
+    that says so; without it `connections.toml` beside the policy does.
 
     `data="dummy"` answers from rows invented from the policy alone, on a scratch ledger: nothing is spent.
     """
     from privql.pipeline.places import scratch
-    from privql.pipeline.policies import catalog_from_ledger
+    from privql.pipeline.policies import catalog_from_ledger, leads
 
     who = analyst if analyst is not None else getpass.getuser()
     if data not in (None, "dummy"):
@@ -186,7 +194,7 @@ def connect(
         if data == "dummy":
             opened.close()
             opened, catalog, base, version = scratch(source, base)
-    return Session(opened, catalog, base, who, frames or {}, data == "dummy", version)
+    return Session(opened, catalog, base, who, frames or {}, data == "dummy", version, leads(connections, base))
 
 
 def apply(
@@ -196,6 +204,7 @@ def apply(
     *,
     reason: str = "",
     by: str | None = None,
+    connections: Mapping[str, object] | str | os.PathLike[str] | None = None,
 ) -> AppliedPolicy:
     """The owner's: verify a policy on the data and put it in force in a ledger, which this creates if need be.
 
@@ -204,7 +213,7 @@ def apply(
     from privql.pipeline.apply import apply_policy
 
     who = by if by is not None else getpass.getuser()
-    return apply_policy(os.fspath(policy), os.fspath(ledger), frames, reason=reason, by=who)
+    return apply_policy(os.fspath(policy), os.fspath(ledger), frames, reason=reason, by=who, connections=connections)
 
 
 def policy_diff(policy: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> PolicyDiff:

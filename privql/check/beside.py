@@ -15,7 +15,7 @@ from math import prod
 from privql.check.columns import produced
 from privql.check.conditions import both, conjuncts, equated
 from privql.check.inside import read_inside, replaced
-from privql.check.named import private, private_tables
+from privql.check.named import one_place, private, private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import (
     Around,
@@ -240,5 +240,6 @@ def one_unit(left: Rel, right: Rel, span: Span, context: Context) -> None:
             why="a row of both would belong to two units",
             help="aggregate one of them first; the answer may be joined with anything",
         )
+    one_place(tables, span)
     if private(left) and private(right) and any(t is not None and not t.unit_column and not t.via for t in tables):
         raise not_yet("a join of private tables whose rows are units themselves", span, "declare a unit column")

@@ -7,7 +7,7 @@ from math import prod
 from privql.check.apart import Groupings, Sets, blocks, listed
 from privql.check.grouping import Collector, Key
 from privql.check.inside import around
-from privql.check.named import private_tables
+from privql.check.named import one_place, private_tables
 from privql.check.operations import not_yet
 from privql.check.relations import Aggregate, GroupingKey, Label, Rel, Rows
 from privql.check.typed import Context, Typed
@@ -63,6 +63,8 @@ def released(
     tables = private_tables(rel, context)
     table = context.env.catalog.table(tables[0])
     assert table is not None and table.unit is not None
+    read = [tables, *(private_tables(term, context) for aggregate in aggregates for term in aggregate.reads)]
+    one_place([context.env.catalog.table(name) for names in read for name in names], node.span)
     listed = [key.members for key in keys if key.members is not None]
     groups = prod(map(len, listed))
     span = node.group[0].span.to(node.group[-1].span) if node.group else node.span

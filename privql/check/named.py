@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from privql.check.relations import Around, Columns, Compute, PrivateScan, Rel, Shared
@@ -9,7 +10,7 @@ from privql.check.scope import Bound
 from privql.check.typed import Context
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
-from privql.kernel.scalars import Apply, Field
+from privql.kernel.scalars import Apply, Field, Scalar
 from privql.names import fold
 from privql.policy.catalog import Column, Table
 from privql.syntax import ast
@@ -26,8 +27,9 @@ def private(rel: Rel) -> bool:
     return False
 
 
-def private_tables(rel: Rel, context: Context) -> tuple[str, ...]:
-    """The private tables that a relation reads, those included through which their units are reached."""
+def private_tables(rel: Rel | Scalar, context: Context) -> tuple[str, ...]:
+    """The private tables that a relation, or what is computed of it, reads, those included through which their units
+    are reached."""
     out: dict[str, None] = {}
     todo: list[object] = [rel]
     while todo:
@@ -42,6 +44,22 @@ def private_tables(rel: Rel, context: Context) -> tuple[str, ...]:
             case node:
                 todo.extend(inside(node))
     return tuple(out)
+
+
+def one_place(tables: Iterable[Table | None], span: Span) -> None:
+    """What is measured together is measured by one engine, where the rows are: they are never brought together here."""
+    first: Table | None = None
+    for table in tables:
+        first = first or table
+        if table is not None and first is not None and table.place != first.place:
+            raise refuse(
+                "PQL0414",
+                f"the rows of `{first.name}` and of `{table.name}` are in different places",
+                span,
+                why="private rows are joined where they are, and no engine has both",
+                help=f"measure one of them first: its answer may be joined with anything. Or ask the owner to put"
+                f" `{table.name}` where `{first.name}` is",
+            )
 
 
 def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:

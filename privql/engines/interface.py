@@ -24,15 +24,26 @@ if TYPE_CHECKING:
 else:
     Cells = Any  # whoever only checks queries does without numpy
 
-ErrorKind = Literal["missing source", "missing column", "unreadable source", "unsupported", "endless", "failed"]
+ErrorKind = Literal[
+    "missing source",
+    "missing column",
+    "unreadable source",
+    "exposed source",
+    "unreachable",
+    "unsupported",
+    "endless",
+    "failed",
+]
 
 
 @frozen
 class Source:
-    """Where a table's rows are: files (paths or globs; Parquet, CSV, TSV or JSON by their suffix) or a frame."""
+    """Where a table's rows are: files (paths or globs; Parquet, CSV, TSV or JSON by their suffix), a frame, or `inside`
+    a database: a DuckDB one if there is its file, else one that a connection leads to."""
 
     files: tuple[str, ...] = ()
     frame: object = None  # pandas, Polars or Arrow
+    inside: tuple[str, ...] = ()  # schema and table
 
 
 class EngineError(Exception):
@@ -49,6 +60,8 @@ _MESSAGES: Mapping[ErrorKind, str] = {
     "missing source": "the data of table `{table}` is not there",
     "missing column": "the data of table `{table}` has no column `{column}`",
     "unreadable source": "the data of table `{table}` cannot be read",
+    "exposed source": "the data of table `{table}` can be written by every account of the machine",
+    "unreachable": "the database with the data of table `{table}` cannot be reached",
     "unsupported": "the engine has no exact way to compute this query",
     "endless": "a recursion has more than 100000 rows",
     "failed": "the engine could not complete the query",

@@ -20,7 +20,16 @@ from privql.kernel.cost import Cost
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import NO_NOTE, Ledger, LedgerError, Note
 from privql.names import fold
-from privql.pipeline.policies import bindings, declared, meaning, read_policy, stored_text
+from privql.pipeline.policies import (
+    OwnersLog,
+    bindings,
+    declared,
+    engines,
+    leads,
+    meaning,
+    read_policy,
+    stored_text,
+)
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
@@ -56,12 +65,12 @@ def apply_policy(
     *,
     reason: str = "",
     by: str = "",
+    connections: Mapping[str, object] | str | os.PathLike[str] | None = None,
 ) -> AppliedPolicy:
     """Read, verify on the data, and put in force; a PrivQLError says all that stands against it.
 
     `reason`: why less may be protected than before, where it is; `by`: who applies it. The ledger keeps both.
     """
-    from privql.engines.duckdb import DuckDBEngine
     from privql.pipeline.other_ledgers import other_ledgers
     from privql.pipeline.versions import compared_at, complained
 
@@ -71,11 +80,13 @@ def apply_policy(
     diff = compared_at(ledger, catalog)
     if not reason.strip():
         accepted(catalog, complained(diff, source))
-    bound = bindings(catalog, base, frames)
+    leading = leads(connections, base)
+    bound = bindings(catalog, base, frames, leading)
     files = {table: fingerprint(rows) for table, rows in bound.items()}  # before the data is read: it may change after
-    engine = DuckDBEngine(bound)
+    log = OwnersLog()
+    engine = engines(catalog, bound, leading, log)
     try:
-        found += verify(catalog, engine, source, bound)
+        found += verify(catalog, engine, source, bound, log)
     finally:
         engine.close()
     accepted(catalog, found)
@@ -96,16 +107,19 @@ def apply_policy(
 
 
 def fingerprint(rows: Rows) -> str | None:
-    """When and how long the files of a table are; None for a frame. It says only whether to verify again.
+    """When and how long the files of a table are; None for a frame or a server. It says only whether to verify again.
 
     With the time of the last change to the file itself: a copy that keeps length and date is told apart by it.
     """
     from privql.engines.duckdb.sources import paths
 
-    if rows.frame is not None:
+    if not rows.files:
         return None
     found = []
-    for path in paths(rows):
+    beside = (
+        [f"{path}.wal" for path in paths(rows)] if rows.inside else []
+    )  # of a database: what is not yet in its file
+    for path in [*paths(rows), *filter(os.path.exists, beside)]:
         told = os.stat(path)
         found.append([path, told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino])
     return json.dumps(found)
@@ -149,13 +163,16 @@ def put_policy(
     return version
 
 
-def verify(catalog: Catalog, engine: Engine, source: Source, bound: Collection[str]) -> list[Diagnostic]:
-    """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data."""
+def verify(
+    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], log: OwnersLog | None = None
+) -> list[Diagnostic]:
+    """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data.
+    `log`: what the engine truly said, of a connection that cannot be used."""
     found = Findings(source)
     present = {fold(name) for name in bound}
     for table in catalog.tables:
         if fold(table.name) in present:
-            if _columns_there(table, engine, found) and _readable(table, engine, found):
+            if _columns_there(table, engine, found, log or OwnersLog()) and _readable(table, engine, found):
                 _keys_kept(table, engine, found)
         elif table.private and table.keys:
             found.warning(
@@ -168,19 +185,18 @@ def verify(catalog: Catalog, engine: Engine, source: Source, bound: Collection[s
     return found.diagnostics
 
 
-def _columns_there(table: Table, engine: Engine, found: Findings) -> bool:
+def _columns_there(table: Table, engine: Engine, found: Findings, log: OwnersLog) -> bool:
     try:
         engine.preflight([_scan(table, table.columns)])
     except EngineError as error:
+        if error.kind == "unreachable":
+            why, help = log.of_connection()
+            place = found.last_name(table.span, table.connection[0]) if table.connection else table.span
+            told = f"the rows of `{table.name}` cannot be reached"
+            found.error("PQL0750", told, place, why=why, help=help or "`privql doctor` looks at each connection")
+            return False
         if error.kind != "missing column":
-            found.error(
-                "PQL0741",
-                str(error),
-                found.name(table.span, table.name),
-                help="check the path after `FROM`: it starts from the folder of the policy, and ends with the format"
-                if table.files
-                else "bind a pandas, Polars or Arrow frame",
-            )
+            found.error("PQL0741", str(error), found.name(table.span, table.name), help=_help(table, error))
             return False
         for column in table.columns:
             if _missing(table, column, engine):
@@ -192,6 +208,16 @@ def _columns_there(table: Table, engine: Engine, found: Findings) -> bool:
                 )
         return False
     return True
+
+
+def _help(table: Table, error: EngineError) -> str:
+    if error.kind == "exposed source":
+        return "take the right to write from others: `chmod o-w` on the files and their folder"
+    if table.connection:
+        return f"check what stands after `{table.connection[0]}` in FROM: the names of the schema and the table there"
+    if table.files:
+        return "check the path after `FROM`: it starts from the folder of the policy, and ends with the format"
+    return "bind a pandas, Polars or Arrow frame"
 
 
 def _missing(table: Table, column: Column, engine: Engine) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,21 +12,29 @@ from privql.check.env import Env
 from privql.check.query import checked
 from privql.check.typed import Context
 from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
+from privql.engines.connections import Connections
 from privql.engines.interface import Engine, EngineError
+from privql.engines.opening import Engines
 from privql.finish.table import Table
 from privql.kernel.scalars import Value
+from privql.kernel.sums import Keys
+from privql.kernel.terms import Scan, Unit
 from privql.ledger import Ledger
 from privql.pipeline.apply import fingerprint, put_policy
 from privql.pipeline.named import NamedReleases
-from privql.pipeline.policies import bindings, read_policy
+from privql.pipeline.policies import OwnersLog, bindings, engines, read_policy
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column
+from privql.policy.catalog import Table as Declared
 from privql.policy.dummy import dummy_frame, dummy_rows
 from privql.policy.findings import accepted
 from privql.syntax import ast
 
 if TYPE_CHECKING:
     from privql.post.run import PostProcessor
+
+
+NO_CONNECTIONS = Connections()
 
 
 def scratch(policy: str | os.PathLike[str] | Source, base: Path | None = None) -> tuple[Ledger, Catalog, Path, int]:
@@ -51,29 +60,29 @@ class Places:
         dummy: bool,
         ledger: Ledger,
         named: Callable[[], NamedReleases],
+        connections: Connections = NO_CONNECTIONS,
     ) -> None:
         self._catalog, self._dummy, self._ledger, self._named = catalog, dummy, ledger, named
-        self._bound = bindings(catalog, base, frames)
+        self._connections, self._note = connections, OwnersLog()
+        self._bound = bindings(catalog, base, frames, connections)
         self._held: dict[str, str | None] = {}  # tables whose keys this session verified, and in which files
         self._columns: dict[tuple[str, str], tuple[str | None, tuple[Value, ...] | None]] = {}
         self._alike: dict[tuple[str, tuple[str, ...]], tuple[str | None, int]] = {}
-        self._opened: dict[str, str | None] = {}  # what the engine found when it was opened
-        self._engine: Engine | None = None
+        self._opened: dict[str, dict[str, str | None]] = {}  # what the engine of each place found when it was opened
+        self._copies: dict[str, tuple[str | None, Table]] = {}  # public tables of databases, and of which files
+        self._invented: Engine | None = None
+        self._engines: Engines | None = None
         self._post: PostProcessor | None = None
-        self._trouble = ""
 
     def engine(self, tables: Sequence[str]) -> Engine:
         """The private tables. What a proof takes from the owner's word is held against the data first."""
-        found = {} if self._dummy else {name: fingerprint(rows) for name, rows in self._bound.items()}
-        if self._engine is not None and found != self._opened:  # columns are known by place, and types by look
-            self._engine.close()
-            self._engine = None
-        if self._engine is None:
-            self._engine, self._opened = self._dummies() if self._dummy else self._private(), found
+        if self._dummy:
+            self._invented = self._invented or self._dummies()
+            return self._invented
+        engines = self._read()
         for name in tables:
-            if not self._dummy:
-                self._hold(name, self._engine)
-        return self._engine
+            self._hold(name, engines)
+        return engines
 
     def unmoved(self, tables: Sequence[str]) -> bool:
         """Whether the files are still those that were held against the policy before the query ran."""
@@ -100,7 +109,8 @@ class Places:
                 t.name: self._bound[t.name] for t in self._catalog.tables if not t.private and t.name in self._bound
             }
             types = {t.name: tuple((c.name, c.type) for c in t.columns) for t in self._catalog.tables if not t.private}
-            self._post = PostProcessor(public, types, self._note)
+            behind = {t.name: partial(self._copy, t) for t in self._catalog.tables if not t.private and t.connection}
+            self._post = PostProcessor(public, types, self._note, behind)
         return self._post
 
     def dummy(self, table: str) -> Table:
@@ -112,8 +122,7 @@ class Places:
 
     def trouble(self) -> str:
         """What an engine said of its last failure. It may quote rows: for the owner alone, and once."""
-        said, self._trouble = self._trouble, ""
-        return said
+        return self._note.taken()
 
     # ---- what the checker asks
 
@@ -159,15 +168,38 @@ class Places:
         return found
 
     def close(self) -> None:
-        for part in (self._engine, self._post):
+        for part in (self._invented, self._engines, self._post):
             if part is not None:
                 part.close()
-        self._engine = self._post = None
+        self._invented = self._engines = self._post = None
 
     # ---- inside
 
-    def _note(self, cause: BaseException) -> None:
-        self._trouble = f"{type(cause).__name__}: {cause}"
+    def _read(self) -> Engines:
+        """The engines of all places but files of public tables. Where files changed they are opened anew: columns are
+        known by place, and types by look."""
+        read = [t for t in self._catalog.tables if t.name in self._bound and (t.private or t.connection)]
+        if self._engines is None:
+            rows = {table.name: self._bound[table.name] for table in read}
+            self._engines = engines(self._catalog, rows, self._connections, self._note)
+        for place in {table.place for table in read}:
+            found = {table.name: fingerprint(self._bound[table.name]) for table in read if table.place == place}
+            if self._opened.setdefault(place, found) != found:
+                self._engines.forget(place)
+                self._opened[place] = found
+        return self._engines
+
+    def _copy(self, table: Declared) -> Table:
+        """A public table of a database: all of its rows, which anybody may know, in an order of their own."""
+        files = fingerprint(self._bound[table.name])
+        if table.name not in self._copies or self._copies[table.name][0] != files:
+            engine, columns = self._read(), tuple((column.name, column.type) for column in table.columns)
+            scan = Scan(table.name, Unit("row"), None, False, columns)
+            engine.preflight([scan])
+            found = engine.groups(Keys(scan, columns), b"")
+            rows = tuple(values for values, times in found for _ in range(times))
+            self._copies[table.name] = files, Table(columns, rows)
+        return self._copies[table.name][1]
 
     def _values_of(self, column: Column) -> Sequence[Value] | None:
         source = column.values_from
@@ -186,26 +218,19 @@ class Places:
         }
         return DuckDBEngine(frames, owner_log=self._note)
 
-    def _private(self) -> Engine:
-        from privql.engines.duckdb import DuckDBEngine
-
-        return DuckDBEngine(
-            {t.name: self._bound[t.name] for t in self._catalog.tables if t.private and t.name in self._bound},
-            owner_log=self._note,
-        )
-
     def _hold(self, name: str, engine: Engine) -> None:
         """What every answer relies on: each value can be read, and a unit that is a key has one row.
 
-        Verified at apply, and again by each query if the files changed since: a row that breaks it must be refused
-        before anything is charged, and is the owner's to mend.
+        Verified at apply, and again by each query if the files changed since, or if nothing tells whether the rows did,
+        as on a server: a row that breaks it must be refused before anything is charged, and is the owner's to mend.
         """
         table = self._catalog.table(name)
         assert table is not None
         if name not in self._bound:
             return
         files = fingerprint(self._bound[name])
-        if (name in self._held and self._held[name] == files) or (files and files == self._ledger.verified(name)):
+        seen = name in self._held and self._held[name] == files
+        if (seen and not (table.connection and files is None)) or (files and files == self._ledger.verified(name)):
             self._held[name] = files
             return
         keys = [

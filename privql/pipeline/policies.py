@@ -7,14 +7,18 @@ head, so that what it keeps is still a policy that can be read, compared and app
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from privql.diagnostics import NOWHERE, Source, refuse
+from privql.engines.connections import ConnectionProblem, Connections, scheme, shown
+from privql.engines.interface import Engine
 from privql.engines.interface import Source as Rows
+from privql.engines.opening import Engines, OwnerLog, open_engine
 from privql.ledger import BudgetRow, GrantRow, Ledger, PolicyRecord
 from privql.policy.build import build_catalog
-from privql.policy.catalog import Catalog
+from privql.policy.catalog import Catalog, Table
 from privql.policy.findings import accepted, listing, nearest
 from privql.syntax import ast, parse_file, unparse
 
@@ -35,13 +39,21 @@ def read_policy(policy: str | Path) -> tuple[Source, Path]:
     return Source(text, path.name), path.resolve().parent
 
 
-def bindings(catalog: Catalog, base: Path, frames: Mapping[str, object] | None = None) -> dict[str, Rows]:
+def bindings(
+    catalog: Catalog,
+    base: Path,
+    frames: Mapping[str, object] | None = None,
+    connections: Connections | None = None,
+) -> dict[str, Rows]:
     """The rows of every table that has a FROM or a frame, by its declared name. Other tables stay unbound."""
     bound = {
         table.name: Rows(files=tuple(str(base / file) for file in table.files))
         for table in catalog.tables
         if table.files
     }
+    for behind in catalog.tables:
+        if behind.connection:
+            bound[behind.name] = Rows(_database(behind, connections), inside=behind.connection[1:])
     for name, frame in (frames or {}).items():
         table = catalog.table(name)
         if table is None:
@@ -60,16 +72,70 @@ def bindings(catalog: Catalog, base: Path, frames: Mapping[str, object] | None =
                 NOWHERE,
                 help="give a pandas, Polars or Arrow frame",
             )
-        if table.files:
+        if table.name in bound:
             raise refuse(
                 "PQL0744",
-                f"a frame is given for `{table.name}`, whose rows come from files",
+                f"a frame is given for `{table.name}`, whose rows come from {'files' if table.files else 'a database'}",
                 NOWHERE,
                 why="the policy says `FROM`, and a table has one source",
                 help="give no frame, or leave `FROM` out of the policy",
             )
         bound[table.name] = Rows(frame=frame)
     return bound
+
+
+def _database(table: Table, connections: Connections | None) -> tuple[str, ...]:
+    """The file of a DuckDB database. What leads to none is said when it is opened: who only checks needs none."""
+    try:
+        address = None if connections is None else connections.find(table.connection[0])
+    except ConnectionProblem:
+        return ()
+    return (address,) if isinstance(address, str) and scheme(address) == "duckdb" else ()
+
+
+class OwnersLog:
+    """What an engine truly said last. It may quote rows and addresses: for the owner alone."""
+
+    def __init__(self) -> None:
+        self.cause: BaseException | None = None
+
+    def __call__(self, cause: BaseException) -> None:
+        self.cause = cause
+
+    def taken(self) -> str:
+        """Its words, once."""
+        cause, self.cause = self.cause, None
+        return "" if cause is None else f"{type(cause).__name__}: {cause}"
+
+    def of_connection(self) -> tuple[str, str]:
+        """Why it cannot be used, without a password, and what to do."""
+        cause, self.cause = self.cause, None
+        lines = shown(str(cause)).splitlines() if cause is not None else []
+        return lines[0] if lines else "", cause.help if isinstance(cause, ConnectionProblem) else ""
+
+
+def leads(given: Mapping[str, object] | str | os.PathLike[str] | None, base: Path) -> Connections:
+    """Where connections lead: as Python says, or the file that it names, or what is found beside the policy."""
+    if given is None or isinstance(given, Mapping):
+        return Connections(given or {}, folder=str(base))
+    return Connections(file=os.fspath(given), folder=str(base))
+
+
+def engines(catalog: Catalog, bound: Mapping[str, Rows], connections: Connections, owner_log: OwnerLog) -> Engines:
+    """One engine for all of these tables; behind it one for each connection, and one for files and frames."""
+    from privql.engines.duckdb import DuckDBEngine
+
+    places = {table.name: table.place for table in catalog.tables if table.name in bound}
+    names = {table.place: table.connection[0] for table in catalog.tables if table.connection}
+
+    def opens(place: str) -> Engine:
+        here = {name: bound[name] for name, at in places.items() if at == place}
+        if not place:
+            return DuckDBEngine(here, owner_log=owner_log)
+        inside = {name: rows.inside for name, rows in here.items()}
+        return open_engine(connections.find(names[place]), inside, owner_log)
+
+    return Engines(places, opens, owner_log)
 
 
 def stored_text(source: Source, base: Path) -> str:

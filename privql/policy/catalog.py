@@ -48,11 +48,17 @@ class Table:
     at_most: int | None = None  # rows per unit, enforced by truncation
     parts_by: str | None = None  # the column that divides its units: each counts in one part alone
     files: tuple[str, ...] = ()
+    connection: tuple[str, ...] = ()  # the name of a connection, and where its rows are behind it
     span: Span = NOWHERE
 
     @property
     def private(self) -> bool:
         return self.unit is not None
+
+    @property
+    def place(self) -> str:
+        """What holds its rows: a connection, by its folded name, or this machine. Rows of two places never meet."""
+        return fold(self.connection[0]) if self.connection else ""
 
     @property
     def one_row_per_unit(self) -> bool:

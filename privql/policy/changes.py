@@ -77,16 +77,20 @@ def _tables(old: Catalog, ever: Catalog, new: Catalog, named: Named) -> Iterator
 
 
 def _same_files(table: Table, ever: Catalog) -> Table | None:
-    """An earlier table over the same file, by whatever name; a private one first."""
-    alike = [each for each in ever.tables if set(each.files) & set(table.files)]
+    """An earlier table over the same rows, by whatever name; a private one first."""
+    alike = [each for each in ever.tables if set(_rows_of(each)) & set(_rows_of(table))]
     return next((each for each in alike if each.private), alike[0] if alike else None)
+
+
+def _rows_of(table: Table) -> tuple[object, ...]:
+    return (*table.files, *([table.connection] if table.connection else ()))
 
 
 def _published(table: Table, before: Table | None, shared: Table | None) -> Table | None:
     """The private table whose rows this public one shows for the first time."""
     if before is not None and before.private:
         return before
-    known = before is not None and set(table.files) <= set(before.files)
+    known = before is not None and set(_rows_of(table)) <= set(_rows_of(before))
     return shared if shared is not None and shared.private and not known else None
 
 
@@ -107,9 +111,9 @@ def _table(before: Table, now: Table, named: Named) -> Iterator[Change]:
         why = "what was charged to single parts stays charged, to each unit as much as to any of them"
         told = f"divides its units by `{now.parts_by}`" if now.parts_by else "no longer divides its units"
         yield Change("neutral", f"`{now.name}` {told}", why, span=now.span)
-    if before.files != now.files:
+    if _rows_of(before) != _rows_of(now):
         why = f"if these are other data, say so: `REFRESH {now.name} AS '…'`"
-        yield Change("neutral", f"`{now.name}` is read from other files", why, span=now.span)
+        yield Change("neutral", f"`{now.name}` is read from {_from(now)}", why, span=now.span)
     for column in now.columns:
         earlier = before.column(column.name)
         if earlier is not None:
@@ -160,6 +164,12 @@ def _told(table: Table) -> str:
     assert table.unit is not None
     how = f"by `{table.unit_column}`" if table.unit_column else f"along `{table.via[0]}`" if table.via else "each alone"
     return f"`{table.unit.name}` ({how})"
+
+
+def _from(table: Table) -> str:
+    if table.connection:
+        return f"`{'.'.join(table.connection)}`"
+    return "other files" if table.files else "a frame"
 
 
 def _declared(column: Column) -> object:

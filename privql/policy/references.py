@@ -52,6 +52,14 @@ def _settled(
             help="leave `REFERENCES` out",
         )
         return column
+    if other.private and other.place != table.place:
+        found.error(
+            "PQL0714",
+            f"the rows of `{table.name}` and of `{other.name}` are in different places",
+            reference.span,
+            why="a reference between private tables is followed where their rows are: in one connection, or in files",
+            help=f"put them into one, or give `{table.name}` a unit column of its own and leave `REFERENCES` out",
+        )
     if column.type.kind != target.type.kind and NULL not in (column.type, target.type):
         found.error(
             "PQL0714",

@@ -17,7 +17,7 @@ from privql.policy.amounts import row_count
 from privql.policy.catalog import Column, Table
 from privql.policy.columns import read_column
 from privql.policy.findings import Findings, listing
-from privql.syntax import ast
+from privql.syntax import ast, quote
 
 UNSETTLED = Unit("")  # of a private table whose declaration of it is refused: nothing else complains of it
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]+://|\b(password|passwd|pwd|token|secret)\s*=", re.IGNORECASE)
@@ -36,7 +36,17 @@ def read_table(create: ast.CreateTable, units: Mapping[str, Unit], found: Findin
     keys = _keys(create, columns, found)
     via = create.unit.via if create.unit is not None and unit is not None else ()
     _sources(create, found)
-    table = Table(create.name, columns, unit, unit_column, via, keys, files=create.sources, span=create.span)
+    table = Table(
+        create.name,
+        columns,
+        unit,
+        unit_column,
+        via,
+        keys,
+        files=create.sources,
+        connection=create.connection,
+        span=create.span,
+    )
     return replace(table, at_most=_at_most(create, table, found), parts_by=_parts_by(create, table, found))
 
 
@@ -244,13 +254,13 @@ def _parts_by(create: ast.CreateTable, table: Table, found: Findings) -> str | N
 
 
 def _sources(create: ast.CreateTable, found: Findings) -> None:
-    if create.connection:
+    if len(create.connection) == 1:
         found.error(
             "PQL0724",
-            f"`{create.name}` reads from a warehouse, which this version cannot",
-            found.last_name(create.span, create.connection[-1]),
-            why="tables are bound to files (`FROM 'patients.parquet'`) or to frames by name from Python",
-            help="export it to a file, or leave `FROM` out and bind a frame",
+            f"`{create.connection[0]}` alone does not say which rows `{create.name}` has",
+            found.last_name(create.span, create.connection[0]),
+            why="a connection leads to a database, which has tables",
+            help=f"name one, `FROM {quote(create.connection[0])}.{quote(create.name)}`; a file's path stands in quotes",
         )
     for file in create.sources:
         if not file or _ELSEWHERE.search(file):
@@ -259,5 +269,6 @@ def _sources(create: ast.CreateTable, found: Findings) -> None:
                 f"`{create.name}` can read files of this machine only",
                 found.name(create.span, create.name),
                 why="a policy is kept for ever in its ledger: it must hold no address and no password",
-                help="write the path of a CSV or Parquet file, such as `FROM 'patients.parquet'`",
+                help="write the path of a CSV or Parquet file, such as `FROM 'patients.parquet'`, or name a connection,"
+                " `FROM clinic.public.patients`",
             )

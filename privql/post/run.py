@@ -36,7 +36,8 @@ class PostProcessor:
     """One engine for all queries of a session, connected when it is first needed.
 
     `public` says where the rows of each public table are, `tables` which columns it has and of which types.
-    `owner_log` is handed what a failure truly was.
+    `owner_log` is handed what a failure truly was. `behind`: the rows of those that are in a database, the same object
+    as long as they are the same.
     """
 
     def __init__(
@@ -44,12 +45,15 @@ class PostProcessor:
         public: Mapping[str, Source],
         tables: Mapping[str, Columns],
         owner_log: Callable[[BaseException], None] = lambda _: None,
+        behind: Mapping[str, Callable[[], Table]] | None = None,
     ) -> None:
         self._public = public
         self._tables = tables
         self._owner_log = owner_log
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened: dict[str, Leaf] = {}
+        self._behind = behind or {}
+        self._copied: dict[str, Table] = {}
 
     def run(
         self,
@@ -127,6 +131,7 @@ class PostProcessor:
     def close(self) -> None:
         connection, self._connection = self._connection, None
         self._opened.clear()
+        self._copied.clear()
         if connection is not None:
             connection.close()
 
@@ -190,7 +195,15 @@ class PostProcessor:
 
     def _open(self, connection: duckdb.DuckDBPyConnection, table: str) -> Leaf:
         """A public table as a relation, each column read as its declared type."""
-        if table not in self._opened:
+        if table in self._behind:
+            rows = self._behind[table]()
+            if self._copied.get(table) is not rows:
+                name = f'"behind {table.encode().hex()}"'
+                connection.execute(f"DROP TABLE IF EXISTS {name}").fetchall()
+                load(connection, name, rows)
+                self._copied[table] = rows
+                self._opened[table] = Leaf(name, tuple(column for column, _ in rows.columns))
+        elif table not in self._opened:
             self._opened[table] = public_leaf(connection, table, self._public.get(table, Source()), self._tables[table])
         return self._opened[table]
 

@@ -28,6 +28,7 @@ from privql.surfaces.words import (
     REJECTED,
     WRONG,
     complain,
+    connections_option,
     format_option,
     ledger_option,
 )
@@ -156,8 +157,9 @@ def _session(options: argparse.Namespace) -> Session:
     policy = getattr(options, "policy", None)
     if policy is not None:
         inputs.query_text(policy, None)
-        return connect(policy=policy, ledger=":memory:", analyst=analyst, data=data)
-    return connect(inputs.existing_ledger(options.ledger), analyst=analyst, data=data)
+        return connect(policy=policy, ledger=":memory:", analyst=analyst, data=data, connections=options.connections)
+    ledger = inputs.existing_ledger(options.ledger)
+    return connect(ledger, analyst=analyst, data=data, connections=options.connections)
 
 
 # ---------------------------------------------------------------- the words
@@ -193,6 +195,7 @@ def _parser() -> argparse.ArgumentParser:
             made.add_argument("file", nargs="?", metavar="FILE", help="a file of statements; - reads standard input")
             made.add_argument("-c", dest="text", metavar="TEXT", help="the statements themselves")
         ledger_option(made)
+        connections_option(made)
         made.add_argument("--as", dest="analyst", metavar="NAME", help="who asks (the operating system's user)")
         made.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="bind $NAME; repeatable")
         made.add_argument("--dummy", action="store_true", help="invented rows instead of the private tables")

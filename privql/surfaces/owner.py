@@ -8,7 +8,15 @@ import sys
 from privql.diagnostics import Source
 from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
-from privql.surfaces.words import ACCEPTED, REJECTED, Command, complain, format_option, ledger_option
+from privql.surfaces.words import (
+    ACCEPTED,
+    REJECTED,
+    Command,
+    complain,
+    connections_option,
+    format_option,
+    ledger_option,
+)
 
 
 def _policy_check(options: argparse.Namespace) -> int:
@@ -26,7 +34,13 @@ def _policy_apply(options: argparse.Namespace) -> int:
     from privql.session import apply
 
     inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    applied = apply(options.policy, ledger=options.ledger, reason=options.reason, by=inputs.analyst_name(options.by))
+    applied = apply(
+        options.policy,
+        ledger=options.ledger,
+        reason=options.reason,
+        by=inputs.analyst_name(options.by),
+        connections=options.connections,
+    )
     Printer(options.format, sys.stdout).applied(applied)
     return ACCEPTED
 
@@ -72,6 +86,7 @@ def owner_commands(policy: argparse.ArgumentParser, command: Command) -> None:
         if name == "show":
             made.add_argument("version", metavar="VERSION", nargs="?", type=int, help="which one (that in force)")
         if name == "apply":
+            connections_option(made)
             made.add_argument("--reason", default="", metavar="TEXT", help="why less may be protected than before")
             made.add_argument("--as", dest="by", metavar="NAME", help="who applies it (the operating system's user)")
         ledger_option(made)

@@ -26,3 +26,8 @@ def ledger_option(parser: argparse.ArgumentParser) -> None:
 
 def format_option(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
     parser.add_argument("--format", choices=formats, default="table", help="how to print (table)")
+
+
+def connections_option(parser: argparse.ArgumentParser) -> None:
+    help = "where the policy's connections lead (connections.toml beside the policy, or PRIVQL_CONNECTIONS)"
+    parser.add_argument("--connections", metavar="FILE", help=help)

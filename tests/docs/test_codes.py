@@ -24,7 +24,8 @@ SECTIONS = {
 # engine, the ledger's file or PrivQL itself is at fault for. Their pages say what to do.
 NOT_FROM_TEXT = {
     "PQL0103", "PQL0104", "PQL0113", "PQL0207", "PQL0509", "PQL0510", "PQL0511", "PQL0601", "PQL0602", "PQL0603",
-    "PQL0740", "PQL0741", "PQL0742", "PQL0743", "PQL0744", "PQL0745", "PQL0746", "PQL0747", "PQL0748", "PQL0901",
+    "PQL0740", "PQL0741", "PQL0742", "PQL0743", "PQL0744", "PQL0745", "PQL0746", "PQL0747", "PQL0748", "PQL0750",
+    "PQL0901",
 }  # fmt: skip
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import os
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -160,3 +162,31 @@ def test_object_columns_of_pandas_do_not_depend_on_a_sample() -> None:
     wanted = [1] * 2000 + [None, Decimal("1.5")] + [None] * 5
     assert [row[0] for row in read(Source(frame=frame), ("o", PRICE))] == wanted
     assert read(Source(frame=frame), ("o", DATE))[-3] == (day("2024-01-01"),)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no such modes here")
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.duckdb"])
+def test_what_every_account_may_write_is_not_read(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    path = folder / name
+    match path.suffix:
+        case ".csv":
+            path.write_text("a\n1\n")
+        case ".parquet":
+            pq.write_table(pa.table({"a": [1]}), path)
+        case _:
+            with duckdb.connect(str(path)) as database:
+                database.execute("CREATE TABLE t AS SELECT 1 AS a")
+    path.chmod(0o664)  # a group is somebody's choice
+    source = Source((str(path),), inside=("t",) if name == "a.duckdb" else ())
+    assert read(source, ("a", INT)) == [(1,)]
+    for exposed, mode in ((path, 0o666), (path, 0o602), (folder, 0o777), (folder, 0o703)):
+        kept = exposed.stat().st_mode
+        exposed.chmod(mode)
+        with pytest.raises(EngineError, match="every account") as raised:
+            read(source, ("a", INT))
+        assert raised.value.kind == "exposed source"
+        exposed.chmod(kept)
+    folder.chmod(0o1777)  # others may add files, and change none
+    assert read(source, ("a", INT)) == [(1,)]

@@ -16,6 +16,7 @@ import numpy as np
 
 from privql.engines.duckdb import session
 from privql.engines.duckdb.cells import cells
+from privql.engines.duckdb.databases import attached, table_of_database
 from privql.engines.duckdb.emit import Statement, emit
 from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.duckdb.members import Arrays
@@ -24,7 +25,7 @@ from privql.engines.duckdb.ranks import Buckets, Found, RankStatement, emit_hist
 from privql.engines.duckdb.references import read_along, read_by
 from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
 from privql.engines.duckdb.relations import Names, ReadScan, Rows
-from privql.engines.duckdb.sources import Table, described, paths, read_scan, strictly, table_of_files
+from privql.engines.duckdb.sources import Table, described, exposed, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import ValueType
@@ -72,7 +73,9 @@ class DuckDBEngine:
         self._connection.execute("SET memory_limit = ?", [memory_limit])
         if not optimizer:
             self._connection.execute("PRAGMA disable_optimizer")
-        session.shut_in(self._connection, {file for files in self._files.values() for file in files})
+        self._databases = attached(self._connection, self._sources.values())
+        files = {file for table, files in self._files.items() if not self._sources[table].inside for file in files}
+        session.shut_in(self._connection, files, self._databases)
 
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` that names the table and column if a source or a column is not there."""
@@ -231,8 +234,12 @@ class DuckDBEngine:
         files = self._files.get(table, [])
         if table not in self._sources or (table in self._files and not (files and all(map(os.path.isfile, files)))):
             raise EngineError("missing source", table)
+        if exposed(files):
+            raise EngineError("exposed source", table)
         if table not in self._tables:
-            if files:
+            if inside := self._sources[table].inside:
+                self._tables[table] = table_of_database(self._connection, table, self._databases.get(files[0]), inside)
+            elif files:
                 self._tables[table] = table_of_files(self._connection, table, files)
             else:
                 frame = f"frame_{len(self._tables)}"

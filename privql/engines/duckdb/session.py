@@ -78,9 +78,14 @@ def consult_statistics(connection: duckdb.DuckDBPyConnection, yes: bool) -> None
         raise UnknownSetting(_SWITCHED)
 
 
-def shut_in(connection: duckdb.DuckDBPyConnection, paths: Iterable[str]) -> None:
-    """From here on the engine reads these paths, and nothing else of the machine; no setting changes any more."""
-    allowed = sorted(path for path in paths if "\\" not in path)  # it would be taken for `/`
+_OF_DATABASE = ("", ".wal", ".wal.checkpoint", ".wal.recovery")  # what the engine may read of one that is attached
+
+
+def shut_in(connection: duckdb.DuckDBPyConnection, paths: Iterable[str], databases: Iterable[str] = ()) -> None:
+    """From here on the engine reads these paths and the databases that are attached, and nothing else of the machine;
+    no setting changes any more."""
+    attached = (path + part for path in databases for part in _OF_DATABASE)
+    allowed = sorted(path for path in {*paths, *attached} if "\\" not in path)  # it would be taken for `/`
     put(connection, {"allowed_configs": [_SWITCHED], "allowed_paths": allowed, **_SHUT})
 
 

@@ -12,6 +12,7 @@ import gzip
 import io
 import os
 import re
+import stat
 from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING
@@ -58,6 +59,17 @@ def paths(source: Source) -> list[str]:
             [pattern] if os.path.isfile(pattern) else filter(os.path.isfile, glob.glob(pattern, recursive=True))
         )
     return sorted(map(os.path.abspath, found))
+
+
+def exposed(files: list[str]) -> bool:
+    """Whether every account of the machine may write one of these files, or put another in its place: then what was
+    verified says nothing, and neither does who is in it."""
+    if os.name != "posix":
+        return False
+    folders = {os.path.dirname(file) for file in files}
+    return any(os.stat(file).st_mode & stat.S_IWOTH for file in files) or any(
+        os.stat(folder).st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH for folder in folders
+    )
 
 
 def described(connection: duckdb.DuckDBPyConnection, relation: str) -> Mapping[str, str]:

@@ -1,0 +1,64 @@
+"""Tables of DuckDB databases: files that are attached, to be read alone, before the engine is shut in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from privql.engines.connections import ConnectionProblem
+from privql.engines.duckdb.sources import Table, described, paths
+from privql.engines.interface import EngineError, Source
+from privql.engines.sql.expressions import name, text
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from privql.engines.duckdb.engine import DuckDBEngine
+
+
+def open(  # the name that every engine's module has for it
+    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: Callable[[BaseException], None]
+) -> DuckDBEngine:
+    """An engine over the tables of one database, at its path."""
+    from privql.engines.duckdb.engine import DuckDBEngine
+
+    path = str(address)
+    if not os.path.isfile(path):
+        raise ConnectionProblem(f"there is no database at `{path}`", "check the path: a DuckDB database is a file")
+    return DuckDBEngine(
+        {table: Source((path,), inside=inside) for table, inside in tables.items()}, owner_log=owner_log
+    )
+
+
+def attached(connection: duckdb.DuckDBPyConnection, sources: Iterable[Source]) -> Mapping[str, str]:
+    """The databases that could be opened, by their paths: one in which somebody writes cannot be."""
+    files = {file for source in sources if source.inside for file in paths(source)}
+    found: dict[str, str] = {}
+    for at, file in enumerate(sorted(files)):
+        try:
+            connection.execute(f"ATTACH {text(file)} AS database_{at} (TYPE duckdb, READ_ONLY)")
+        except Exception:
+            continue  # said of the table that is there, when it is asked for
+        found[file] = f"database_{at}"
+    return found
+
+
+def table_of_database(
+    connection: duckdb.DuckDBPyConnection, table: str, database: str | None, inside: tuple[str, ...]
+) -> Table:
+    """`inside`: schema and table, or a table of the schema `main`."""
+    if database is None:
+        raise EngineError("unreachable", table)
+    if len(inside) > 2:
+        raise EngineError("missing source", table)
+    schema, own = inside if len(inside) > 1 else ("main", *inside)
+    query = (
+        "SELECT count(*) FROM information_schema.tables"
+        " WHERE table_catalog = ? AND lower(table_schema) = lower(?) AND lower(table_name) = lower(?)"
+    )
+    ((there,),) = connection.execute(query, [database, schema, own]).fetchall()
+    if not there:
+        raise EngineError("missing source", table)
+    relation = f"{database}.{name(schema)}.{name(own)}"
+    return Table(relation, described(connection, relation))

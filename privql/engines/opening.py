@@ -1,0 +1,177 @@
+"""Which engine an address takes, and one engine for all of a policy's connections.
+
+An engine is a module with `open(address, tables, owner_log)`: the address (or what Python gave for it), where each
+table of the policy is behind it, and who is handed what an engine truly said. Another package offers its own as an
+entry point of the group `privql.engines`, named as its addresses begin: `mywarehouse = "my_package.engine"`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from privql.engines.connections import ConnectionProblem, scheme, shown
+from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Publics, scans
+from privql.frozen import frozen
+from privql.kernel.ranks import Ranked, Ranks
+from privql.kernel.scalars import Value, ValueType
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Scan
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+OwnerLog = Callable[[BaseException], None]
+Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
+Columns = tuple[tuple[str, ValueType], ...]
+_T = TypeVar("_T")
+
+
+@frozen
+class Kind:
+    """Where an engine's code is, which extra brings what it needs, and what that is called."""
+
+    module: str
+    extra: str = ""
+    needs: str = ""
+
+
+_KINDS: Mapping[str, Kind] = {
+    "duckdb": Kind("privql.engines.duckdb.databases"),
+    "postgresql": Kind("privql.engines.postgres", "postgres", "psycopg"),
+    "postgres": Kind("privql.engines.postgres", "postgres", "psycopg"),
+    "sc": Kind("privql.engines.spark", "spark", "pyspark"),
+    "spark": Kind("privql.engines.spark", "spark", "pyspark"),  # a session that Python gave
+}
+_GROUP = "privql.engines"
+
+
+class Opens(Protocol):
+    def __call__(self, address: object, tables: Tables, owner_log: OwnerLog) -> Engine: ...
+
+
+def kind_of(address: object) -> str:
+    """The engine that an address takes, or a session: known by the package that it comes from."""
+    if isinstance(address, str):
+        return scheme(address)
+    return {"pyspark": "spark"}.get(type(address).__module__.partition(".")[0], "")
+
+
+def open_engine(address: object, tables: Tables, owner_log: OwnerLog) -> Engine:
+    """A `ConnectionProblem` says what is not installed or not known; an `EngineError` that it could not be reached."""
+    made: Engine = _module(kind_of(address), address).open(address, tables, owner_log)
+    return made
+
+
+def _module(kind: str, address: object) -> ModuleType:
+    known = _KINDS.get(kind)
+    if known is None:
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=_GROUP, name=kind):
+            found: ModuleType = point.load()
+            return found
+        there = ", ".join(f"`{each}://`" for each in ("postgresql", "sc", "duckdb"))
+        raise ConnectionProblem(
+            f"nothing here reads `{shown(address)}`", f"an address begins with {there}, or is a path"
+        )
+    try:
+        return import_module(known.module)
+    except ImportError as missing:
+        name = missing.name or ""
+        if name.partition(".")[0] not in (known.needs, "privql"):
+            raise
+        if name.startswith(known.module):
+            told, help = "this version has no engine for it", "export its tables to files, or bind frames"
+        else:
+            told, help = f"it needs the package {known.needs}", f"install `privql[{known.extra}]`"
+    raise ConnectionProblem(f"`{shown(address)}` cannot be read: {told}", help)
+
+
+class Engines:
+    """The engine of each place, opened when a table of it is first needed. A term goes to the one that has its
+    tables."""
+
+    def __init__(self, places: Mapping[str, str], opens: Callable[[str], Engine], owner_log: OwnerLog) -> None:
+        """`places`: by a table's name, which one it is in; `opens` makes the engine of a place, and why it cannot is
+        told to `owner_log` alone: it may quote an address."""
+        self._places, self._opens, self._owner_log = dict(places), opens, owner_log
+        self._opened: dict[str, Engine] = {}
+        self._turn = threading.Lock()
+
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        for scan in scans:
+            place = self._place_of([scan])
+            try:
+                self._in(place, scan.table).preflight([scan])
+                continue
+            except EngineError as error:
+                if error.kind != "unreachable":
+                    raise
+            self.forget(place)  # a connection that was lost: nothing is charged yet, and it may be there again
+            self._in(place, scan.table).preflight([scan])
+
+    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+        self._of(scans(term.input)).rehearse(term)
+
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        return self._of(scans(sums.input)).run(sums, salt, publics)
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return self._of(scans(ranks.input)).ranks(ranks, salt, publics)
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+        return self._of(scans(keys.input)).groups(keys, salt, publics)
+
+    def readable(self, table: str, columns: Columns) -> bool:
+        return self._at(table).readable(table, columns)
+
+    def unique(self, table: str, columns: Columns) -> bool:
+        return self._at(table).unique(table, columns)
+
+    def complete(self, table: str, columns: Columns) -> bool:
+        return self._at(table).complete(table, columns)
+
+    def interrupt(self) -> None:
+        for engine in list(self._opened.values()):
+            engine.interrupt()
+
+    def forget(self, place: str) -> None:
+        """What is read there is opened anew when it is next needed."""
+        with self._turn:
+            engine = self._opened.pop(place, None)
+        if engine is not None:
+            engine.close()
+
+    def close(self) -> None:
+        for place in list(self._opened):
+            self.forget(place)
+
+    def _of(self, scans: list[Scan]) -> Engine:
+        return self._in(self._place_of(scans), scans[0].table)
+
+    def _place_of(self, scans: list[Scan]) -> str:
+        places = {self._place(name) for scan in scans for name in (scan.table, *(link.table for link in scan.via))}
+        if len(places) != 1:  # what a check refuses beforehand
+            raise EngineError("unsupported")
+        return places.pop()
+
+    def _at(self, table: str) -> Engine:
+        return self._in(self._place(table), table)
+
+    def _place(self, table: str) -> str:
+        if table not in self._places:
+            raise EngineError("missing source", table)
+        return self._places[table]
+
+    def _in(self, place: str, table: str) -> Engine:
+        try:
+            with self._turn:
+                if place not in self._opened:
+                    self._opened[place] = self._opens(place)
+                return self._opened[place]
+        except Exception as cause:
+            self._owner_log(cause)
+        raise EngineError("unreachable", table)  # outside: else the cause is its context
