@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import duckdb
 
-from privql.engines.duckdb.relations import Names
 from privql.engines.duckdb.session import give_meaning, shut_in
-from privql.engines.duckdb.sources import Table, described, paths, read_scan, table_of_files
+from privql.engines.duckdb.sources import described, paths, read_scan, table_of_files
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql.relations import Names
+from privql.engines.sql.stored import Table
 from privql.kernel.scalars import ValueType
 from privql.kernel.terms import Scan, Unit
 from privql.post.emit import Leaf

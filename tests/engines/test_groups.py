@@ -9,8 +9,9 @@ from random import Random
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine, groups
+from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
+from privql.engines.sql import groups
 from privql.kernel import rules
 from privql.kernel.features import Tally
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, Value
@@ -132,7 +133,7 @@ def test_no_row_has_no_group() -> None:
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
-        ("_leaving", lambda column, kind: column),
+        ("_leaving", lambda column, kind, dialect: column),
         ("groups", lambda found: [(tuple(row[:-1]), row[-1]) for row in found]),
     ],
 )

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine, casts, choices, ordering, references, rows, sources, spelling, steps
-from privql.engines.duckdb.relations import Draft, Names, Rows
+from privql.engines.duckdb import DuckDBEngine, casts, choices, engine, sources, spelling, steps
 from privql.engines.interface import Source
+from privql.engines.sql import ordering, rows
+from privql.engines.sql.relations import Draft, Names, Rows
 from privql.engines.sql.scalars import ScalarEmitter
+from privql.engines.sql.stored import Table
 from privql.kernel.terms import KeepRows, Scan
 from tests.assurance import assured, length
 from tests.engines.conformance import Open, disagreement
@@ -45,7 +47,7 @@ def _unit_forgotten(below: Rows, term: KeepRows, draft: Draft) -> Rows:
     return below
 
 
-def _null_units_kept(scan: Scan, table: sources.Table, names: Names) -> Rows:
+def _null_units_kept(scan: Scan, table: Table, names: Names) -> Rows:
     read = sources.read_scan(scan, table, names)
     return replace(read, layers=read.layers[:1])
 
@@ -53,12 +55,12 @@ def _null_units_kept(scan: Scan, table: sources.Table, names: Names) -> Rows:
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (steps, "_clamped", _clamped_by_greatest),
+        (steps, "clamped", _clamped_by_greatest),
         (ordering, "row_hash", _in_order_of_rows),
         (rows, "keep_rows", _unit_forgotten),
-        (references, "read_scan", _null_units_kept),
+        (engine, "read_scan", _null_units_kept),
         (ScalarEmitter, "_settle", lambda emitter, spelled: spelled),
-        (steps, "_outward", lambda end, side: float(end)),
+        (steps, "outward", lambda end, side: float(end)),
         (casts, "_EXPONENT", "x"),
     ],
 )

@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine, aggregates, joins, ordering, windows
+from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql import aggregates, joins, ordering, windows
 from privql.kernel.scalars import Value, ValueType
 from tests import reference
 from tests.assurance import assured, length
@@ -87,8 +88,8 @@ def test_the_engine_computes_what_the_reference_says(seed: int, tmp_path: Path) 
         (joins, "_where", lambda left, right, where: None),
         (ordering, "row_hash", lambda below, draft: "random()"),
         (windows, "row_hash", lambda below, draft: "random()"),
-        (windows, "written", lambda value, order: f"{value} DESC NULLS LAST"),
-        (ordering, "written", lambda value, order: f"{value} ASC NULLS LAST"),
+        (windows, "written", lambda value, order, dialect: f"{value} DESC NULLS LAST"),
+        (ordering, "written", lambda value, order, dialect: f"{value} ASC NULLS LAST"),
         (aggregates, "STEP_LIMIT", 1),
     ],
 )

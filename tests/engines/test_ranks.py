@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from privql.engines.duckdb import DuckDBEngine
-from privql.engines.duckdb import ranks as room
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql import ranks as room
 from privql.kernel.features import Steps
 from privql.kernel.ranks import FARTHEST, Rank, Ranked, Ranks
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, decimal
@@ -100,7 +100,7 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
     histogram = room.emit_histogram
 
     def emit(*args: object) -> object:
-        asked.append(args[-1])  # type: ignore[arg-type]
+        asked.append(args[-2])  # type: ignore[arg-type]
         return histogram(*args)  # type: ignore[arg-type]
 
     from privql.engines.duckdb import engine as connection

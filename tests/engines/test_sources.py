@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from privql.engines.duckdb import DuckDBEngine
-from privql.engines.duckdb.relations import Names
 from privql.engines.duckdb.sources import read_scan
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql.relations import Names
 from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.sums import Sums

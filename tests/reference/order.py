@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import md5
+from struct import pack, unpack
 
 from privql.functions.scalar import evaluate, evaluate_term
 from privql.kernel.features import Frame, Neighbour, Nth, Order, Over, Rank, WindowCall
@@ -42,7 +43,7 @@ def _part(value: Value, type: ValueType) -> str:
         case "TEXT":
             return f"{len(str(value))}:{value}"
         case "FLOAT":
-            return f"{value + 0.0!r};"  # type: ignore[operator]
+            return f"{unpack('>q', pack('>d', value + 0.0))[0]};"  # type: ignore[operator]
         case "DATE" | "TIMESTAMP":
             return f"{value};"
         case _:

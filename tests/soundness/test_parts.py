@@ -12,8 +12,8 @@ import pytest
 
 import privql
 from privql.engines.duckdb import DuckDBEngine
-from privql.engines.duckdb import rows as lowering
 from privql.engines.interface import Source
+from privql.engines.sql import rows as lowering
 from privql.kernel.measure import Measured
 
 REGIONS = ("east", "north", "south")

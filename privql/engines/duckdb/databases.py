@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem
-from privql.engines.duckdb.sources import Table, described, paths
+from privql.engines.duckdb.sources import described, paths
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql.expressions import name, text
+from privql.engines.sql.stored import Table
 
 if TYPE_CHECKING:
     import duckdb

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from privql.engines.duckdb import expressions
+from privql.engines.duckdb import expressions, steps
+from privql.engines.duckdb.expressions import EPOCH, huge
 from privql.engines.duckdb.spelling import SPELLINGS, TAKES_LOOSE
-from privql.engines.sql.dialect import Dialect
+from privql.engines.sql.dialect import Dialect, Of
 from privql.engines.sql.expressions import Spelled, Spelling
+from privql.engines.sql.measure import Measure
+from privql.kernel.features import Steps
 from privql.kernel.scalars import Value, ValueType
 
 
@@ -29,9 +32,6 @@ class _DuckDB:
     def type_name(self, type: ValueType) -> str:
         return expressions.type_name(type)
 
-    def wide(self, value: int | str | Spelled) -> str:
-        return expressions.huge(value)
-
     def bound(self, name: str, given: list[str], body: Callable[[list[str]], str]) -> str:
         if len(given) == 1:
             return f"list_transform([{given[0]}], lambda {name}: {body([name])})[1]"
@@ -40,8 +40,101 @@ class _DuckDB:
             f"list_transform([{{{struct}}}], lambda {name}: {body([f'{name}.f{at}' for at in range(len(given))])})[1]"
         )
 
+    def ordered(self, value: Spelled) -> str:
+        return value.sql
+
+    # ---- numbers
+
+    def wide(self, value: int | str | Spelled) -> str:
+        return huge(value)
+
+    def quotient(self, dividend: str, divisor: str) -> str:
+        return f"({dividend} // {divisor})"
+
+    def remainder(self, dividend: str, divisor: str) -> str:
+        return f"({dividend} % {divisor})"
+
+    def shifted(self, number: str, places: int) -> str:
+        return f"({number} >> {places})"
+
     def finite(self, number: str) -> str:
         return f"isfinite({number})"
+
+    def bits(self, number: str) -> str:
+        return f"CAST(CAST({number} AS BIT) AS BIGINT)"
+
+    def measured(self, value: Spelled, steps_: Steps, grouped: bool) -> Measure:
+        return steps.measured(value, steps_, grouped, self)
+
+    def whole(self, sum: str, scale: int) -> str:
+        if not scale:
+            return huge(sum)
+        rest = huge(f"({sum} - trunc({sum})) * DECIMAL({scale + 1},0) '{10**scale}'")
+        return f"({huge(f'trunc({sum})')} * {huge(10**scale)} + {rest})"
+
+    # ---- moments
+
+    def days(self, date: str) -> str:
+        return f"({date} - {EPOCH})"
+
+    def date(self, days: str) -> str:
+        return f"({EPOCH} + CAST({days} AS INTEGER))"
+
+    def micros(self, timestamp: str) -> str:
+        return f"epoch_us({timestamp})"
+
+    def timestamp(self, micros: str) -> str:
+        return f"make_timestamp({micros})"
+
+    # ---- relations
+
+    def derived(self, select: str, beside: bool = False) -> str:
+        return f"({select})"
+
+    def fingerprint(self, parts: list[str]) -> str:
+        return f"md5_number(concat({', '.join(parts)}))"
+
+    # ---- aggregates
+
+    def aggregate(self, function: str, argument: str, of: Of) -> str:
+        return f"{function}({argument}){of}"
+
+    def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
+        return f"{'max' if greatest else 'min'}({value}){of}"
+
+    def different(self, value: Spelled, of: Of) -> str | None:
+        return f"count(DISTINCT {value}){of}"
+
+    def splice(self, value: Spelled, separator: Spelled, order: list[str], of: Of) -> str | None:
+        by = f" ORDER BY {', '.join(order)}" if order else ""
+        return f"string_agg({value}, {separator}{by}){of}"
+
+    def listed(self, value: Spelled, of: Of) -> str:
+        return f"list({value}){of}"
+
+    def different_in(self, listed: str) -> str:
+        raise NotImplementedError
+
+    def spliced(self, places: str, listed: str, separator: Spelled) -> str:
+        raise NotImplementedError
+
+    def quantile(self, listed: str, type: ValueType, place: Callable[[str], str]) -> str:
+        return f"list_sort({listed})[{place(f'len({listed})')}]"
+
+    def mode(self, listed: str, type: ValueType) -> str:
+        return f"list_aggregate(list_sort({listed}), 'mode')"
+
+    # ---- windows
+
+    group_frames = True
+    empty_frame = "ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING"  # nothing, which DuckDB lets nobody say in another way
+
+    def nth(self, value: Spelled, place: int, present: bool, order: str, over: str) -> str | None:
+        function, beside = ("last_value", "") if place == -1 else ("nth_value", f", {place}")
+        return f"{function}({value}{beside} ORDER BY {order}{' IGNORE NULLS' if present else ''}){over}"
+
+    def nth_in(self, places: str, listed: str, place: int) -> str:
+        raise NotImplementedError
 
 
 DUCKDB: Dialect = _DuckDB()

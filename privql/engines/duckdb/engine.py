@@ -15,18 +15,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privql.engines.duckdb import session
-from privql.engines.duckdb.cells import cells
 from privql.engines.duckdb.databases import attached, table_of_database
-from privql.engines.duckdb.emit import Statement, emit
-from privql.engines.duckdb.groups import Groups, GroupStatement, emit_groups, groups
-from privql.engines.duckdb.members import Arrays
-from privql.engines.duckdb.publics import arrays
-from privql.engines.duckdb.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
-from privql.engines.duckdb.references import read_along, read_by
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
-from privql.engines.duckdb.relations import Names, ReadScan, Rows
-from privql.engines.duckdb.sources import Table, described, exposed, paths, read_scan, strictly, table_of_files
+from privql.engines.duckdb.sources import described, exposed, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
+from privql.engines.sql.cells import cells
+from privql.engines.sql.emit import Statement, emit
+from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
+from privql.engines.sql.members import Arrays
+from privql.engines.sql.publics import arrays
+from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
+from privql.engines.sql.references import read_along, read_by
+from privql.engines.sql.relations import Names, ReadScan, Rows
+from privql.engines.sql.stored import Table
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import ValueType
 from privql.kernel.sums import Keys, Sums
@@ -96,7 +98,7 @@ class DuckDBEngine:
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
-        return self._safely(lambda: self._groups(keys, emit_groups(keys, self._read, salt), publics))
+        return self._safely(lambda: self._groups(keys, emit_groups(keys, self._read, salt, DUCKDB), publics))
 
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
         """The values of each group near the wanted rank, in order, one group after the other as in `run`."""
@@ -106,7 +108,7 @@ class DuckDBEngine:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
         if 0 in (sums.groups, sums.width):
             return np.zeros((sums.groups, sums.width), dtype=np.int64)
-        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt), publics))
+        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt, DUCKDB), publics))
 
     def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every stored value of these columns can be read, if only as NULL."""
@@ -153,9 +155,9 @@ class DuckDBEngine:
         with without_rows(self._connection, scans(term.input), self._table) as tables:
 
             def read(scan: Scan, names: Names) -> Rows:
-                return read_along(scan, tables.__getitem__, names)
+                return read_along(scan, lambda one, names: read_scan(one, tables[one.table], names), names)
 
-            coarse = emit_histogram(term, read, b"", Buckets(0, (1, (0,)))) if isinstance(term, Ranks) else None
+            coarse = emit_histogram(term, read, b"", Buckets(0, (1, (0,))), DUCKDB) if isinstance(term, Ranks) else None
             for statement in (_statement(term, read, b""), *(() if coarse is None else (coarse,))):
                 given = {} if isinstance(statement, GroupStatement) else statement.arrays
                 publics = {public.name: NoRows(public.columns) for public in statement.publics}
@@ -181,11 +183,11 @@ class DuckDBEngine:
                 return self._connection.execute(statement.sql).fetchnumpy()
 
         def histogram(buckets: Buckets) -> Found | None:
-            statement = emit_histogram(ranks, self._read, salt, buckets)
+            statement = emit_histogram(ranks, self._read, salt, buckets, DUCKDB)
             return None if statement is None else found(statement)
 
         near = narrowed(ranks, histogram)
-        return near_values(ranks, found(emit_ranks(ranks, self._read, salt))) if near is None else near
+        return near_values(ranks, found(emit_ranks(ranks, self._read, salt, DUCKDB))) if near is None else near
 
     @contextmanager
     def _beside(self, given: Mapping[str, Arrays], named: Mapping[Public, str], publics: Publics) -> Iterator[None]:
@@ -208,7 +210,7 @@ class DuckDBEngine:
             self._statistics = wanted
 
     def _read(self, scan: Scan, names: Names) -> Rows:
-        return read_along(scan, self._table, names)
+        return read_along(scan, lambda one, names: read_scan(one, self._table(one.table), names), names)
 
     def _read_all(self, scan: Scan) -> None:
         table = self._table(scan.table)
@@ -269,8 +271,8 @@ def _by_hand(cause: BaseException) -> bool:
 def _statement(term: Term, read: ReadScan, salt: bytes) -> Statement | GroupStatement | RankStatement:
     match term:
         case Sums():
-            return emit(term, read, salt)
+            return emit(term, read, salt, DUCKDB)
         case Keys():
-            return emit_groups(term, read, salt)
+            return emit_groups(term, read, salt, DUCKDB)
         case Ranks():
-            return emit_ranks(term, read, salt)
+            return emit_ranks(term, read, salt, DUCKDB)

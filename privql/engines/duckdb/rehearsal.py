@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privql.engines.duckdb.references import read_by
-from privql.engines.duckdb.sources import Table, readable_as
+from privql.engines.duckdb.sources import readable_as
 from privql.engines.sql.expressions import name
+from privql.engines.sql.references import read_by
+from privql.engines.sql.stored import Table
 from privql.frozen import frozen
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan
@@ -52,7 +53,7 @@ def without_rows(
                 known = replace(known, columns=dict.fromkeys(columns, "VARCHAR"))
             own = [found for column in columns if (found := known.column(column)) is not None]
             types = {name(column): readable_as(known.columns[column]) for column in dict.fromkeys(own)}
-            types |= _PLACES if known.numbered or not types else {}
+            types |= _PLACES if known.place or not types else {}
             listed = ", ".join(f"{column} {type}" for column, type in types.items())
             made[source] = replace(known, relation=f"empty_{at}")
             connection.execute(f"CREATE TEMP TABLE {made[source].relation} ({listed})")

@@ -1,7 +1,6 @@
-"""Where rows come from: files and frames as relations, and their columns read as the types that a policy declares.
+"""Where rows come from: files and frames as relations, and what their columns are in the language.
 
-A column of the declared type is taken as it is. Any other is converted as CAST would, and NULL where it does not
-convert; text formats are read as text first. Nothing here depends on a row: not the columns, their types, the dialect.
+Text formats are read as text first. Nothing here depends on a row: not the columns, their types, how a file is read.
 """
 
 from __future__ import annotations
@@ -18,15 +17,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.expressions import literal
-from privql.engines.duckdb.relations import Column, Layer, Names, Rows
-from privql.engines.duckdb.spelling import SPELLINGS
 from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
 from privql.engines.interface import EngineError, Source
-from privql.engines.sql.expressions import Call, Spelled, name, text
+from privql.engines.sql.expressions import Call, Spelled, text
+from privql.engines.sql.relations import Names, Rows
+from privql.engines.sql.stored import Table, read_table
 from privql.frozen import frozen
-from privql.functions.scalar import resolve_cast
-from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
+from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, decimal
 from privql.kernel.terms import Scan
 from privql.names import fold
 
@@ -35,20 +32,6 @@ if TYPE_CHECKING:
 
 _LENIENT = "ignore_errors = true, strict_mode = false"
 _LONGEST_LINE = 2**24
-
-
-@frozen
-class Table:
-    relation: str
-    columns: Mapping[str, str]  # as the source names them, with the engine's types
-    numbered: bool = False  # whether a row can be known by its file and its place there
-
-    def column(self, wanted: str) -> str | None:
-        """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""
-        if wanted in self.columns:
-            return wanted
-        alike = [column for column in self.columns if fold(column) == fold(wanted)]
-        return alike[0] if len(alike) == 1 else None
 
 
 def paths(source: Source) -> list[str]:
@@ -83,7 +66,8 @@ def table_of_files(connection: duckdb.DuckDBPyConnection, table: str, files: lis
         case "parquet":
             relation = f"read_parquet({listing}, union_by_name = true, hive_types_autocast = false)"
             columns = described(connection, relation)
-            return Table(relation, columns, numbered=not {"file_index", "file_row_number"} & set(map(fold, columns)))
+            taken = {"file_index", "file_row_number"} & set(map(fold, columns))
+            return Table(relation, columns, "" if taken else PLACE)
         case "csv" | "tsv" as kind:
             delimiter = "\t" if kind == "tsv" else ","
             first = _first_line(table, files, delimiter)
@@ -147,50 +131,15 @@ def _json(listing: str, columns: Mapping[str, str]) -> str:
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
-    wanted = dict(scan.columns)
-    if scan.unit_column is not None:
-        wanted.setdefault(*scan.unit_column)
     if not table.columns:  # JSON: whatever is asked for, as text
+        wanted = dict(scan.columns)
+        if scan.unit_column is not None:
+            wanted.setdefault(*scan.unit_column)
         table = Table(_json(table.relation, dict.fromkeys(wanted, "")), dict.fromkeys(wanted, "VARCHAR"))
-    written: dict[str, str] = {}
-    columns: dict[str, Column] = {}
-    for column, type in scan.columns:
-        spelled = _column(scan, table, column, type)
-        fresh = names.new("c")
-        written[fresh] = spelled.sql
-        columns[column] = Column(Spelled(fresh, type, leaf=True, loose=spelled.loose))
-    fresh = names.new("u")
-    if scan.unit_column is None:
-        written[fresh] = _PLACE if table.numbered else "row_number() OVER ()"
-        layer, own = Layer(written, source=table.relation), Spelled(fresh, INT, leaf=True)
-        return Rows((layer,), columns, own, rows_of=scan.table, steady=table.numbered, alone=True)
-    unit, type = scan.unit_column
-    written[fresh] = settled(_column(scan, table, unit, type))
-    layers = Layer(written, source=table.relation), Layer({}, f" WHERE {fresh} IS NOT NULL")
-    return Rows(layers, columns, Spelled(fresh, type, leaf=True))
+    return read_table(scan, table, names, DUCKDB, _stored)
 
 
-_PLACE = "(CAST(file_index AS BIGINT) * BIGINT '1099511627776' + file_row_number)"
-
-
-def _column(scan: Scan, table: Table, column: str, type: ValueType) -> Spelled:
-    own = table.column(column)
-    if own is None:
-        raise EngineError("missing column", scan.table, column)
-    return as_declared(name(own), table.columns[own], type)
-
-
-def settled(spelled: Spelled) -> str:
-    return f"CASE WHEN isfinite({spelled}) THEN {spelled} END" if spelled.loose else spelled.sql
-
-
-def as_declared(column: str, physical: str, type: ValueType) -> Spelled:
-    """A column of the engine's type `physical` as the declared one."""
-    stored = _stored(column, physical)
-    if stored is None or resolve_cast(stored.type, type) is None:
-        return literal(None, type)
-    made = SPELLINGS["cast"](Call("cast", (stored,), type, count(), DUCKDB))
-    return made if isinstance(made, Spelled) else Spelled(made, type)
+PLACE = "(CAST(file_index AS BIGINT) * BIGINT '1099511627776' + file_row_number)"  # what every Parquet file has
 
 
 _AS_THEY_ARE = {"BIGINT": INT, "DOUBLE": FLOAT, "BOOLEAN": BOOL, "VARCHAR": TEXT}

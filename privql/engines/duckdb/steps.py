@@ -16,35 +16,23 @@ units, both are the other way round: what is done once a group costs more (1.3 o
 
 from __future__ import annotations
 
-import math
-import sys
 from fractions import Fraction
 
-from privql.engines.duckdb.expressions import huge, literal
+from privql.engines.duckdb.expressions import literal
 from privql.engines.duckdb.numbers import least_units
 from privql.engines.interface import EngineError
+from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.expressions import Spelled
-from privql.frozen import frozen
+from privql.engines.sql.measure import Measure, clamped, outward, power_of_two, whole_steps
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
 
-_HUGE = 2**126
 _NARROW = 2**13
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
-@frozen
-class Measure:
-    sql: str
-    scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale
-    counted: str = ""  # what is not NULL where there are steps, if not the sql itself
-    null_as: int = 0  # what is summed for a NULL, and must be taken off again
-
-
-def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
-    """`x` is a leaf: the value of the steps, perhaps loose if FLOAT. `grouped`: of many small groups, each of which
-    pays for what is counted."""
+def measured(x: Spelled, steps: Steps, grouped: bool, dialect: Dialect) -> Measure:
     match x.type.kind:
         case "INT" if steps.grid == 1:
             low, high = literal(max(steps.low, INT_MIN), INT), literal(min(steps.high, INT_MAX), INT)
@@ -52,19 +40,20 @@ def measured(x: Spelled, steps: Steps, grouped: bool = False) -> Measure:
                 return Measure(x.sql)
             if steps.high - steps.low <= _NARROW and not grouped:
                 return Measure(f"least(greatest({x}, {low}), {high})", counted=x.sql, null_as=steps.low)
-            return Measure(_clamped(x.sql, low.sql, high.sql))
+            return Measure(clamped(x.sql, low.sql, high.sql))
         case "INT":
-            return Measure(_whole(least_units(x), Fraction(1), 2**63, steps))
+            return Measure(whole_steps(least_units(x), Fraction(1), 2**63, steps, dialect))
         case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
             most = 10**x.type.precision - 1
             ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
-            inside = _clamped(x.sql, *ends)
+            inside = clamped(x.sql, *ends)
             if grouped and x.type.precision + x.type.scale < 18:
                 power = f"DECIMAL({x.type.scale + 1},0) '{10**x.type.scale}'"
                 return Measure(f"CAST(({inside}) * {power} AS BIGINT)")
             return Measure(inside, x.type.scale)
         case "DECIMAL":
-            return Measure(_whole(least_units(x), Fraction(1, 10**x.type.scale), 10**x.type.precision, steps))
+            unit, beyond = Fraction(1, 10**x.type.scale), 10**x.type.precision
+            return Measure(whole_steps(least_units(x), unit, beyond, steps, dialect))
         case "FLOAT":
             return Measure(_double(x, steps))
         case _:
@@ -77,38 +66,11 @@ def _plain(x: Spelled, steps: Steps) -> bool:
     return steps.grid == Fraction(1, 10**x.type.scale) and steps.low < most and steps.high > -most
 
 
-def _clamped(x: str, low: str, high: str) -> str:
-    """NULL takes the ELSE. `CASE` with two comparisons was the cheapest of the spellings that keep NULL."""
-    return f"CASE WHEN {x} > {high} THEN {high} WHEN {x} < {low} THEN {low} ELSE {x} END"
-
-
-def _whole(value: str, unit: Fraction, beyond: int, steps: Steps) -> str:
-    """Steps of an exact number of `unit`s, `beyond` at most: floor((2b·n + a) / 2a) where grid = a/b units."""
-    grid = steps.grid / unit
-    a, b = grid.numerator, grid.denominator
-    low, high = math.ceil(steps.low * grid), math.floor(steps.high * grid)
-    low, high = (min(max(end, -beyond - 1), beyond + 1) for end in (low, high))
-    shift = -((2 * b * low + a) // (2 * a))  # makes the dividend positive, so that `//` is the floor
-    constants = (2 * b, a + 2 * a * shift, 2 * a, shift, 2 * b * high + a + 2 * a * shift, 2 * b * low)
-    if max(map(abs, constants)) >= _HUGE:
-        raise EngineError("unsupported")
-    n = f"list_transform([{value}], lambda __n: "
-    inside = _clamped("__n", huge(low), huge(high))
-    floor = f"((({inside}) * {huge(2 * b)} + {huge(a + 2 * a * shift)}) // {huge(2 * a)} - {huge(shift)})"
-    return (
-        f"{n}CASE WHEN __n < {huge(low)} THEN {literal(steps.low, INT)} WHEN __n > {huge(high)}"
-        f" THEN {literal(steps.high, INT)} ELSE CAST({floor} AS BIGINT) END)[1]"
-    )
-
-
 def _double(x: Spelled, steps: Steps) -> str:
     """In doubles, where scaling by a power of two is exact. NaN and infinities times 0 are NaN, which casts to NULL."""
     grid = steps.grid
-    if grid <= 0 or (grid.numerator & (grid.numerator - 1)) or (grid.denominator & (grid.denominator - 1)):
-        raise EngineError("unsupported")
-    if not Fraction(2) ** -1022 <= grid <= Fraction(2) ** 1023:
-        raise EngineError("unsupported")
-    low, high = _outward(steps.low * grid, -1), _outward(steps.high * grid, 1)
+    power_of_two(grid)
+    low, high = outward(steps.low * grid, -1), outward(steps.high * grid, 1)
     inside = f"{x} * CAST({x} BETWEEN {_exact(low)} AND {_exact(high)} AS DOUBLE)"
     inside += f" + {_exact(high)} * CAST({x} > {_exact(high)} AS DOUBLE)" if high else ""
     inside += f" + {_exact(low)} * CAST({x} < {_exact(low)} AS DOUBLE)" if low else ""
@@ -116,16 +78,8 @@ def _double(x: Spelled, steps: Steps) -> str:
     if max(abs(steps.low), abs(steps.high)) <= _EXACT:
         return steps_of
     ends = literal(steps.low, INT).sql, literal(steps.high, INT).sql
-    return f"list_transform([{steps_of}], lambda __s: {_clamped('__s', *ends)})[1]"
+    return f"list_transform([{steps_of}], lambda __s: {clamped('__s', *ends)})[1]"
 
 
 def _exact(value: float) -> str:
     return f"DOUBLE '{value!r}'"
-
-
-def _outward(end: Fraction, side: int) -> float:
-    """The double nearest to a bound on its outer side, or the last one there is."""
-    largest = sys.float_info.max
-    nearest = float(min(max(end, -Fraction(largest)), Fraction(largest)))
-    inside = (Fraction(nearest) - end) * side < 0
-    return math.nextafter(nearest, side * largest) if inside else nearest

@@ -6,15 +6,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.joins import join, lookup, mark
-from privql.engines.duckdb.ordering import keep_rows
-from privql.engines.duckdb.parts import unit_part
-from privql.engines.duckdb.publics import public_rows
-from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows
-from privql.engines.duckdb.units import combine, gather, once
-from privql.engines.duckdb.windows import window
-from privql.engines.sql.scalars import ScalarEmitter
+from privql.engines.sql.joins import join, lookup, mark
+from privql.engines.sql.ordering import keep_rows
+from privql.engines.sql.parts import unit_part
+from privql.engines.sql.publics import public_rows
+from privql.engines.sql.relations import Clamp, Column, Draft, Layer, Listed, Rows
+from privql.engines.sql.units import combine, gather, once
+from privql.engines.sql.windows import window
 from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar
 from privql.kernel.terms import (
     Combine,
@@ -52,7 +50,7 @@ def _next(step: Relation, made: Rows, draft: Draft) -> Rows:
         case UnitPart():
             return unit_part(made, step, draft)
         case Filter(condition=condition):
-            return made.with_layers(Layer({}, f" WHERE {ScalarEmitter(made.field, DUCKDB).sql(condition)}"))
+            return made.with_layers(Layer({}, f" WHERE {made.emitter.sql(condition)}"))
         case Project(columns=columns):
             return _project(made, columns, draft)
         case KeepRows():
@@ -79,7 +77,7 @@ def _next(step: Relation, made: Rows, draft: Draft) -> Rows:
 
 
 def _project(below: Rows, columns: tuple[tuple[str, Scalar], ...], draft: Draft) -> Rows:
-    emitter = ScalarEmitter(below.field, DUCKDB)
+    emitter = below.emitter
     found: dict[str, Column] = {}
     added: dict[str, str] = {}
     for column, term in columns:

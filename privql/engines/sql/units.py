@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from math import ceil, floor
 
-from privql.engines.duckdb.aggregates import Aggregates
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.joins import same_unit
-from privql.engines.duckdb.relations import Clamp, Column, Draft, Layer, Listed, Rows, column, is_name, one_zero
 from privql.engines.interface import EngineError
+from privql.engines.sql.aggregates import Aggregates
 from privql.engines.sql.expressions import Spelled
-from privql.engines.sql.scalars import ScalarEmitter
+from privql.engines.sql.joins import same_unit
+from privql.engines.sql.relations import Clamp, Column, Draft, Layer, Listed, Rows, column, is_name, one_zero
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value
 from privql.kernel.terms import Combine, Gather
 
@@ -36,7 +34,7 @@ def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
         for (name, value), members in zip(term.keys, term.listed, strict=True)
         if not _can_only_be(below, value, members)
     ]
-    emitter = ScalarEmitter(found.field, DUCKDB)
+    emitter = found.emitter
     tests = " AND ".join(f"({emitter.sql(_among(key, members))})" for key, members in listed)
     return found.with_layers(Layer({}, f" WHERE {tests}")) if tests else found
 
@@ -75,7 +73,7 @@ def _grouped(layer: Aggregates, values: Iterable[tuple[str, Scalar]]) -> tuple[d
     for name, term in values:
         value = layer.emitter.settled(term)
         named = is_name(value.sql) and value.type.kind != "FLOAT"
-        spelled = layer.leaf(replace(one_zero(value), leaf=named))
+        spelled = layer.leaf(replace(one_zero(value, layer.dialect), leaf=named))
         columns[name] = column(spelled.sql, spelled.type, spelled.low, spelled.high)
     return columns, [each.spelled.sql for each in columns.values()]
 
@@ -91,17 +89,17 @@ def combine(left: Rows, right: Rows, term: Combine, draft: Draft) -> Rows:
         if mine.type != yours.type:
             raise EngineError("unsupported")
         if not union:
-            mine, yours = one_zero(mine), one_zero(yours)
+            mine, yours = one_zero(mine, left.dialect), one_zero(yours, left.dialect)
         columns[name] = column(draft.names.new("c"), mine.type, min(mine.low, yours.low), max(mine.high, yours.high))
         added[columns[name].spelled.sql], beside[columns[name].spelled.sql] = mine.sql, yours.sql
 
     def tail(read: Collection[str]) -> str:
         listed = ", ".join(f"{sql} AS {name}" for name, sql in beside.items() if not union or name in read) or "1"
-        return f" {term.op} SELECT {listed} FROM ({right.sql(listed)})"
+        return f" {term.op} SELECT {listed} FROM {right.dialect.derived(right.sql(listed))}"
 
     layer = Layer(added, tail, closed=True, whole=not union)
     return replace(left.with_layers(layer), columns=columns, unit=unit, alone=False)
 
 
 def _value(side: Rows, name: str) -> Spelled:
-    return ScalarEmitter(side.field, DUCKDB).settled(Field(name, side.columns[name].spelled.type))
+    return side.emitter.settled(Field(name, side.columns[name].spelled.type))

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.aggregates import Aggregates, whole
-from privql.engines.duckdb.emit import by_groups
-from privql.engines.duckdb.expressions import huge
-from privql.engines.duckdb.members import Arrays
-from privql.engines.duckdb.relations import Draft, Layer, ReadScan
-from privql.engines.duckdb.rows import rows
+from privql.engines.sql.aggregates import Aggregates
+from privql.engines.sql.dialect import Dialect, Of
+from privql.engines.sql.emit import by_groups
+from privql.engines.sql.members import Arrays
+from privql.engines.sql.relations import Draft, Layer, ReadScan
+from privql.engines.sql.rows import rows
 from privql.frozen import frozen
 from privql.kernel.ranks import FARTHEST, Met, Rank, Ranked, Ranks, place
+from privql.kernel.scalars import INT
 from privql.kernel.terms import Public
 
 Found = Mapping[str, Any]  # a statement's columns
@@ -42,26 +43,28 @@ class RankStatement:
     publics: Mapping[Public, str]
 
 
-def emit_ranks(ranks: Ranks, read: ReadScan, salt: bytes) -> RankStatement:
+def emit_ranks(ranks: Ranks, read: ReadScan, salt: bytes, dialect: Dialect) -> RankStatement:
     """All in one."""
-    draft = Draft(read, salt)
+    draft = Draft(dialect, read, salt)
     layer = Aggregates(rows(ranks.input, draft), draft.names)
     measure = layer.measure(ranks.steps, grouped=True)
     step, made = layer.measures.setdefault(measure.sql, draft.names.new("s")), draft.names.new("s")
-    counted = layer.count("*", layer.where(ranks.where))
+    counted = layer.count("*", Of(layer.where(ranks.where)))
     groups, arrays = by_groups(ranks.keys, layer, Layer({made: step}))
     up_to = f"sum({counted}) OVER (PARTITION BY group_at ORDER BY {made} ROWS UNBOUNDED PRECEDING)"
     every = f"sum({counted}) OVER (PARTITION BY group_at)"
     present = f"{made} IS NOT NULL AND {counted} > 0"
-    as_step = f"CAST({whole(made, measure.scale)} AS BIGINT)"
-    ranked = f"SELECT group_at, {as_step} AS step, {counted} AS alike, {up_to} AS up_to, {every} AS n FROM ({groups})"
-    near = " OR ".join(f"({_near(rank, ranks.far)})" for rank in ranks.ranks)
+    as_step = f"CAST({dialect.whole(made, measure.scale)} AS BIGINT)"
+    ranked = f"SELECT group_at, {as_step} AS step, {counted} AS alike, {up_to} AS up_to, {every} AS n"
+    ranked += f" FROM {dialect.derived(groups)} WHERE {present}"
+    near = " OR ".join(f"({_near(rank, ranks.far, dialect)})" for rank in ranks.ranks)
     listed = ", ".join(f"CAST({sql} AS BIGINT) AS {name}" for name, sql in _COLUMNS.items())
-    sql = f"SELECT {listed} FROM ({ranked} WHERE {present}) WHERE {near} ORDER BY group_at, step"
+    sql = f"SELECT {listed} FROM {dialect.derived(ranked)} WHERE {near} ORDER BY group_at, step"
     return RankStatement(sql, arrays, draft.publics)
 
 
-def _near(rank: Rank, far: int) -> str:
+def _near(rank: Rank, far: int, dialect: Dialect) -> str:
+    huge = dialect.wide
     share, times = rank.share.numerator, rank.share.denominator
     target = f"({huge(share)} * n + {huge(times * rank.offset)})"
     below = f"{huge(times)} * (up_to - alike) - {target} <= {huge(times * far)}"
@@ -97,23 +100,26 @@ class Buckets:
     among: tuple[int, Sequence[int]] | None = None  # buckets of another shift
 
 
-def emit_histogram(ranks: Ranks, read: ReadScan, salt: bytes, buckets: Buckets) -> RankStatement | None:
+def emit_histogram(
+    ranks: Ranks, read: ReadScan, salt: bytes, buckets: Buckets, dialect: Dialect
+) -> RankStatement | None:
     """How many values are in each bucket; None where steps are not whole yet."""
-    draft = Draft(read, salt)
+    draft = Draft(dialect, read, salt)
     layer = Aggregates(rows(ranks.input, draft), draft.names)
     measure = layer.measure(ranks.steps, grouped=True)
     if measure.scale:
         return None
     step, bucket = layer.measures.setdefault(measure.sql, draft.names.new("s")), draft.names.new("s")
-    counted = layer.count("*", layer.where(ranks.where))
-    above = f"({step} - CAST('{ranks.steps.low}' AS BIGINT))"
+    counted = layer.count("*", Of(layer.where(ranks.where)))
+    above = f"({step} - {dialect.literal(ranks.steps.low, INT)})"
     kept = f" WHERE {step} IS NOT NULL"
     if buckets.among is not None:
         shift, numbers = buckets.among
-        kept = f" WHERE {above} >> {shift} IN ({', '.join(f'{number}::BIGINT' for number in numbers)})"
-    groups, arrays = by_groups(ranks.keys, layer, Layer({bucket: f"{above} >> {buckets.shift}"}, kept))
+        listed = ", ".join(str(dialect.literal(number, INT)) for number in numbers)
+        kept = f" WHERE {dialect.shifted(above, shift)} IN ({listed})"
+    groups, arrays = by_groups(ranks.keys, layer, Layer({bucket: dialect.shifted(above, buckets.shift)}, kept))
     listed = f"group_at, CAST({bucket} AS BIGINT) AS bucket, CAST({counted} AS BIGINT) AS alike"
-    sql = f"SELECT {listed} FROM ({groups}) WHERE {counted} > 0 ORDER BY group_at, bucket"
+    sql = f"SELECT {listed} FROM {dialect.derived(groups)} WHERE {counted} > 0 ORDER BY group_at, bucket"
     return RankStatement(sql, arrays, draft.publics)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.ordering import written
-from privql.engines.duckdb.relations import Draft, Layer, Rows
-from privql.engines.sql.scalars import ScalarEmitter
+from privql.engines.sql.ordering import written
+from privql.engines.sql.relations import Draft, Layer, Rows
 from privql.kernel.features import Order
 from privql.kernel.scalars import INT, Field
 from privql.kernel.terms import UnitPart
@@ -15,9 +13,9 @@ def unit_part(below: Rows, term: UnitPart, draft: Draft) -> Rows:
     """Rows of one value have one place: those in the first stay."""
     if below.alone:
         return below
-    value = ScalarEmitter(below.field, DUCKDB).settled(Field(term.column, dict(term.input.columns)[term.column]))
+    value = below.emitter.settled(Field(term.column, dict(term.input.columns)[term.column]))
     many, place = draft.names.new("n"), draft.names.new("r")
-    order = f"{many} DESC, {written(value, Order(Field(term.column, INT)))}"
+    order = f"{many} DESC, {written(value, Order(Field(term.column, INT)), draft.dialect)}"
     return below.with_layers(
         Layer({many: f"count(*) OVER (PARTITION BY {below.owner}, {value})"}),
         Layer({place: f"rank() OVER (PARTITION BY {below.owner} ORDER BY {order})"}),

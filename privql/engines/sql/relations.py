@@ -2,7 +2,7 @@
 
 Columns get names of their own (`c1`, `c2`, …), so that no name from a policy or a query is ever written except where a
 source is read. Each layer selects `*` of the one below and adds columns. Those that nothing reads are left out here,
-because DuckDB keeps what it makes of an unused `IN` list, a join.
+because an engine may keep what it makes of an unused one: DuckDB of an `IN` list, a join.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from fractions import Fraction
 from itertools import count
 
 from privql.engines.interface import EngineError
+from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
-from privql.kernel.scalars import Field, Scalar, ValueType
+from privql.kernel.scalars import FLOAT, Field, Scalar, ValueType
 from privql.kernel.terms import Public, Scan
 
 
@@ -64,6 +66,7 @@ class Layer:
 
 @frozen
 class Rows:
+    dialect: Dialect
     layers: tuple[Layer, ...]
     columns: Mapping[str, Column]
     unit: Spelled | None = None  # settled, never NULL; None if the rows are nobody's
@@ -73,6 +76,11 @@ class Rows:
 
     def field(self, wanted: Field) -> Spelled:
         return named(self.columns, wanted)
+
+    @property
+    def emitter(self) -> ScalarEmitter:
+        """Of terms over these rows."""
+        return ScalarEmitter(self.field, self.dialect)
 
     @property
     def owner(self) -> Spelled:
@@ -102,7 +110,7 @@ class Rows:
                 parts.append((f"SELECT {', '.join(['*', *listed])} FROM ", tail))
         sql = parts[-1][0] + parts[-1][1]
         for select, tail in reversed(parts[:-1]):
-            sql = f"{select}({sql}){tail}"
+            sql = f"{select}{self.dialect.derived(sql)}{tail}"
         return sql
 
 
@@ -144,6 +152,7 @@ ReadScan = Callable[[Scan, Names], Rows]
 class Draft:
     """A statement in the making."""
 
+    dialect: Dialect
     read: ReadScan
     salt: bytes
     names: Names = field(default_factory=Names)
@@ -158,8 +167,8 @@ def column(name: str, type: ValueType, low: int | None = None, high: int | None 
     )
 
 
-def one_zero(spelled: Spelled) -> Spelled:
+def one_zero(spelled: Spelled, dialect: Dialect) -> Spelled:
     """A settled value as its equals are written: where FLOATs are grouped, which zero it is must not hang on chance."""
     if spelled.type.kind != "FLOAT":
         return spelled
-    return replace(spelled, sql=f"({spelled} + DOUBLE '0.0')", leaf=False)
+    return replace(spelled, sql=f"({spelled} + {dialect.literal(0.0, FLOAT)})", leaf=False)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.aggregates import HALF, Summed
-from privql.engines.duckdb.emit import Statement
 from privql.engines.interface import Cells, smallest
+from privql.engines.sql.aggregates import HALF, Summed
+from privql.engines.sql.emit import Statement
 from privql.kernel.features import Tally, Total
 from privql.kernel.sums import Balance, Hats, Powers, Sums
 

@@ -7,11 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.expressions import EPOCH
-from privql.engines.duckdb.relations import Draft, Layer, ReadScan, one_zero
-from privql.engines.duckdb.rows import rows
-from privql.engines.sql.scalars import ScalarEmitter
+from privql.engines.sql.dialect import Dialect
+from privql.engines.sql.relations import Draft, Layer, ReadScan, one_zero
+from privql.engines.sql.rows import rows
 from privql.frozen import frozen
 from privql.kernel.scalars import Field, Value
 from privql.kernel.sums import Keys
@@ -26,23 +24,25 @@ class GroupStatement:
     publics: Mapping[Public, str]  # whose rows are to be registered under these names
 
 
-def emit_groups(keys: Keys, read: ReadScan, salt: bytes) -> GroupStatement:
-    draft = Draft(read, salt)
+def emit_groups(keys: Keys, read: ReadScan, salt: bytes, dialect: Dialect) -> GroupStatement:
+    draft = Draft(dialect, read, salt)
     below = rows(keys.input, draft)
-    emitter = ScalarEmitter(below.field, DUCKDB)
-    added = {draft.names.new("g"): one_zero(emitter.settled(Field(name, type))).sql for name, type in keys.columns}
+    emitter, added = below.emitter, dict[str, str]()
+    for name, type in keys.columns:
+        added[draft.names.new("g")] = one_zero(emitter.settled(Field(name, type)), dialect).sql
     listed = ", ".join(added)
-    outer = ", ".join(_leaving(name, type.kind) for name, (_, type) in zip(added, keys.columns, strict=True))
-    inner = f"SELECT {listed}, count(*) AS units FROM ({below.with_layers(Layer(added)).sql(listed)}) GROUP BY {listed}"
-    return GroupStatement(f"SELECT {outer}, units FROM ({inner})", draft.publics)
+    outer = ", ".join(_leaving(name, type.kind, dialect) for name, (_, type) in zip(added, keys.columns, strict=True))
+    within = dialect.derived(below.with_layers(Layer(added)).sql(listed))
+    inner = f"SELECT {listed}, count(*) AS units FROM {within} GROUP BY {listed}"
+    return GroupStatement(f"SELECT {outer}, units FROM {dialect.derived(inner)}", draft.publics)
 
 
-def _leaving(column: str, kind: str) -> str:
+def _leaving(column: str, kind: str, dialect: Dialect) -> str:
     match kind:
         case "DATE":
-            return f"{column} - {EPOCH}"
+            return dialect.days(column)
         case "TIMESTAMP":
-            return f"epoch_us({column})"
+            return dialect.micros(column)
         case _:
             return column
 

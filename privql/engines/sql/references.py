@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
-from privql.engines.duckdb.relations import Layer, Names, Rows
-from privql.engines.duckdb.sources import Table, read_scan, settled
+from privql.engines.sql.relations import Layer, Names, ReadScan, Rows
+from privql.engines.sql.stored import settled
 from privql.kernel.terms import Scan
 
 
-def read_along(scan: Scan, table: Callable[[str], Table], names: Names) -> Rows:
-    """Along references, each row is at first of the key that it refers to, and then of what that row is of."""
+def read_along(scan: Scan, read: ReadScan, names: Names) -> Rows:
+    """Along references, each row is at first of the key that it refers to, and then of what that row is of. `read`
+    takes scans without any."""
     rows: Rows | None = None
     reached, columns = scan.table, scan.columns
     for link in (*scan.via, None):
         owner = scan.unit_column if link is None else (link.column, link.key[1])
-        here = read_scan(
-            replace(scan, table=reached, unit_column=owner, columns=columns, via=()), table(reached), names
-        )
+        here = read(replace(scan, table=reached, unit_column=owner, columns=columns, via=()), names)
         rows = here if rows is None else _referring(rows, here)
         if link is not None:
             reached, columns = link.table, (link.key,)
@@ -28,10 +27,10 @@ def read_along(scan: Scan, table: Callable[[str], Table], names: Names) -> Rows:
 
 def _referring(rows: Rows, to: Rows) -> Rows:
     (key,) = to.columns.values()
-    met = f"{rows.owner} = {settled(key.spelled)}"
+    met = f"{rows.owner} = {settled(key.spelled, to.dialect)}"
 
     def tail(read: Collection[str]) -> str:
-        return f" JOIN ({to.sql(' '.join([*read, met]))}) ON {met}"
+        return f" JOIN {to.dialect.derived(to.sql(' '.join([*read, met])), beside=True)} ON {met}"
 
     return replace(rows.with_layers(Layer({}, tail)), unit=to.unit)
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from privql.engines.duckdb.aggregates import Aggregates
-from privql.engines.duckdb.ordering import row_hash, written
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column
+from privql.engines.sql.aggregates import Aggregates
+from privql.engines.sql.dialect import Dialect, Of
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.ordering import row_hash, written
+from privql.engines.sql.relations import Column, Draft, Layer, Rows, column
 from privql.kernel.features import Frame, Neighbour, Nth, Over, Rank
 from privql.kernel.scalars import INT
 from privql.kernel.terms import Window
 
 
 def window(below: Rows, term: Window, draft: Draft) -> Rows:
-    layer = Aggregates(below, draft.names)
+    layer, dialect = Aggregates(below, draft.names), draft.dialect
     hashed = draft.names.new("h")
     partition = [layer.known(value).sql for value in term.partition]
     part = f"PARTITION BY {', '.join([below.owner.sql, *partition])}"
-    order = [written(layer.known(each.value), each) for each in term.order]
+    order = [written(layer.known(each.value), each, dialect) for each in term.order]
     apart = ", ".join([*order, hashed])  # each row has a place of its own
     places = f" OVER ({part} ORDER BY {apart})"
     tied = f" ORDER BY {', '.join(order)}" if order else ""
@@ -27,8 +29,11 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
         if frame is None:
             return f" OVER ({part})"
         if frame.by == "ROWS":
-            return f" OVER ({part} ORDER BY {apart} {_between(frame)})"
-        return f" OVER ({part}{tied or ' ORDER BY TRUE'} {_between(frame)})"
+            return f" OVER ({part} ORDER BY {apart} {_between(frame, dialect)})"
+        if dialect.group_frames or not _counted(frame):
+            return f" OVER ({part}{tied or ' ORDER BY TRUE'} {_between(frame, dialect)})"
+        group = layer.placed(f"dense_rank() OVER ({part}{tied or ' ORDER BY TRUE'})")
+        return f" OVER ({part} ORDER BY {group} {_between(frame, dialect, 'RANGE')})"
 
     columns: dict[str, Column] = dict(below.columns)
     made: dict[str, str] = {}
@@ -45,24 +50,32 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
                 sql, columns[name] = layer.feature(feature, over(frame))
             case Nth(value=value, place=place, frame=frame, present=present):
                 there = layer.value(value)
-                function, beside = ("last_value", "") if place == -1 else ("nth_value", f", {place}")
-                nulls = " IGNORE NULLS" if present else ""
-                sql = layer.add(f"{function}({there}{beside} ORDER BY {apart}{nulls}){over(frame)}")
+                direct = dialect.nth(there, place, present, apart, over(frame))
+                if direct is None:
+                    at = Spelled(layer.placed(f"row_number(){places}"), INT, leaf=True)
+                    counted, of = there if present else at, Of(over=over(frame))
+                    lists = layer.list_of(at, counted, of), layer.list_of(there, counted, of)
+                    sql = dialect.nth_in(*lists, place)
+                else:
+                    sql = layer.add(direct)
                 columns[name] = column(draft.names.new("c"), value.type)
             case _:
                 assert_never(call)
         made[columns[name].spelled.sql] = sql
     learned = Layer({name: sql for sql, name in layer.aggregates.items()})
-    added = Layer({hashed: row_hash(below, draft)}), learned, Layer(made)
-    return replace(layer.rows().with_layers(*added), columns=columns)
+    rows = layer.rows(Layer({hashed: row_hash(below, draft)}))
+    return replace(rows.with_layers(learned, Layer(made)), columns=columns)
 
 
-def _between(frame: Frame) -> str:
+def _counted(frame: Frame) -> bool:
+    return bool({frame.start, frame.end} - {None, 0})
+
+
+def _between(frame: Frame, dialect: Dialect, by: str = "") -> str:
     """Whole groups of rows that tie are what RANGE speaks of, too, and DuckDB does it at half the cost."""
     if frame.start is not None and frame.end is not None and frame.start > frame.end:
-        return "ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING"  # nothing, which DuckDB lets nobody say in another way
-    sized = {frame.start, frame.end} - {None, 0}
-    by = frame.by if frame.by == "ROWS" or sized else "RANGE"
+        return dialect.empty_frame
+    by = by or (frame.by if frame.by == "ROWS" or _counted(frame) else "RANGE")
     return f"{by} BETWEEN {_edge(frame.start, 'PRECEDING')} AND {_edge(frame.end, 'FOLLOWING')}"
 
 

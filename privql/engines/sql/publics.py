@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.duckdb.members import Arrays, array, read
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, column
 from privql.engines.interface import EngineError, Publics
+from privql.engines.sql.members import Arrays, array, read
+from privql.engines.sql.relations import Column, Draft, Layer, Rows, column
 from privql.kernel.scalars import Value
 from privql.kernel.terms import Public
 
@@ -23,9 +23,9 @@ def public_rows(public: Public, draft: Draft) -> Rows:
     columns: dict[str, Column] = {}
     for place, (name, type) in enumerate(public.columns):
         fresh = draft.names.new("c")
-        added[fresh] = f"CASE WHEN there_{place} THEN {read(f'value_{place}', type)} END"
+        added[fresh] = f"CASE WHEN there_{place} THEN {read(f'value_{place}', type, draft.dialect)} END"
         columns[name] = column(fresh, type)
-    return Rows((Layer(added, source=registered),), columns)
+    return Rows(draft.dialect, (Layer(added, source=registered),), columns)
 
 
 def arrays(public: Public, given: Publics) -> Arrays:

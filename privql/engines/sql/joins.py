@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.ordering import content_hash, first
-from privql.engines.duckdb.relations import Column, Draft, Layer, Rows, Tail, column, named, one_zero
 from privql.engines.interface import EngineError
 from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.ordering import content_hash, first
+from privql.engines.sql.relations import Column, Draft, Layer, Rows, Tail, column, named, one_zero
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import BOOL, Field, Scalar
 from privql.kernel.terms import Join, Lookup, Mark
@@ -55,7 +54,7 @@ def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
         layers = [Layer({}, _beside(right, "LEFT ", condition)), Layer({name: f"({there} IS NOT NULL)"})]
     else:
         condition = _meet(equal, _where(left, right, term.where))
-        found = f"EXISTS (SELECT 1 FROM ({right.sql(condition)}) WHERE {condition})"
+        found = f"EXISTS (SELECT 1 FROM {right.dialect.derived(right.sql(condition), beside=True)} WHERE {condition})"
         layers = [Layer({name: found})]
     return replace(left.with_layers(*layers), columns={**left.columns, term.column: column(name, BOOL)})
 
@@ -63,9 +62,9 @@ def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
 def _first(public: Rows, by: list[str], most: int, draft: Draft) -> Rows:
     """Of public rows that agree in some columns, no more than that."""
     hashed, place = draft.names.new("h"), draft.names.new("r")
-    emitter = ScalarEmitter(public.field, DUCKDB)
+    emitter = public.emitter
     types = {name: column.spelled.type for name, column in public.columns.items()}
-    agreeing = ", ".join(one_zero(emitter.settled(Field(name, types[name]))).sql for name in by)
+    agreeing = ", ".join(one_zero(emitter.settled(Field(name, types[name])), draft.dialect).sql for name in by)
     partition = f"PARTITION BY {agreeing} " if by else ""
     return public.with_layers(
         Layer({hashed: content_hash([column.spelled for column in public.columns.values()], draft)}),
@@ -86,7 +85,7 @@ def same_unit(left: Rows, right: Rows) -> tuple[str, str]:
 
 
 def _equal(left: Rows, right: Rows, pairs: Pairs) -> list[tuple[str, str]]:
-    ours, theirs = ScalarEmitter(left.field, DUCKDB), ScalarEmitter(right.field, DUCKDB)
+    ours, theirs = left.emitter, right.emitter
     found = []
     for one, other in pairs:
         if one.type != other.type:
@@ -99,7 +98,7 @@ def _where(left: Rows, right: Rows, where: Scalar | None) -> str | None:
     if where is None:
         return None
     both = {**left.columns, **right.columns}
-    return ScalarEmitter(lambda wanted: named(both, wanted), DUCKDB).sql(where)
+    return ScalarEmitter(lambda wanted: named(both, wanted), left.dialect).sql(where)
 
 
 def _meet(equal: list[tuple[str, str]], where: str | None) -> str:
@@ -109,7 +108,8 @@ def _meet(equal: list[tuple[str, str]], where: str | None) -> str:
 
 def _beside(right: Rows, kind: str, condition: str) -> Tail:
     def tail(read: Collection[str]) -> str:
-        return f" {kind}JOIN ({right.sql(' '.join([*read, condition]))}) ON {condition}"
+        met = right.dialect.derived(right.sql(" ".join([*read, condition])), beside=True)
+        return f" {kind}JOIN {met} ON {condition}"
 
     return tail
 

@@ -1,6 +1,7 @@
 """The listed groups of a key, as a relation of members and their places in the list.
 
-Few are written into the statement; many are handed over as arrays (a million texts: 0.1 s, against 40 s as VALUES).
+Few are written into the statement; many are handed over as arrays (to DuckDB a million texts
+in 0.1 s, against 40 s as VALUES).
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privql.engines.duckdb.expressions import EPOCH, literal, type_name
 from privql.engines.interface import EngineError
+from privql.engines.sql.dialect import Dialect
 from privql.frozen import frozen
 from privql.functions.scalar.numbers import write_decimal
-from privql.kernel.scalars import Value, ValueType
+from privql.kernel.scalars import INT, Value, ValueType
 
 _FEW = 50
 
@@ -26,20 +27,21 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 @frozen
 class Members:
     sql: str  # a relation (m, o)
-    arrays: Arrays | None  # registered under the name it reads
+    arrays: Arrays | None  # handed over under the name it reads
 
 
-def listed(values: tuple[Value, ...], type: ValueType, table: str) -> Members:
+def listed(values: tuple[Value, ...], type: ValueType, table: str, dialect: Dialect) -> Members:
     if len(set(values)) != len(values):
         raise EngineError("unsupported")  # a row would count twice
     if len(values) <= _FEW:
-        rows = ", ".join(f"({literal(value, type)}, BIGINT '{place}')" for place, value in enumerate(values))
+        written = [(dialect.literal(value, type), dialect.literal(place, INT)) for place, value in enumerate(values)]
+        rows = ", ".join(f"({value}, {place})" for value, place in written)
         return Members(f"(VALUES {rows}) AS {table}(m, o)", None)
     places = [place for place, value in enumerate(values) if value is not None]
     arrays = {"m": array([values[place] for place in places], type), "o": np.array(places, dtype=np.int64)}
-    rows = f"SELECT {read('m', type)} AS m, o FROM {table}_arrays"
+    rows = f"SELECT {read('m', type, dialect)} AS m, o FROM {table}_arrays"
     if len(places) < len(values):
-        rows += f" UNION ALL SELECT {literal(None, type)}, BIGINT '{values.index(None)}'"
+        rows += f" UNION ALL SELECT {dialect.literal(None, type)}, {dialect.literal(values.index(None), INT)}"
     return Members(f"({rows}) AS {table}", arrays)
 
 
@@ -58,24 +60,26 @@ def array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
             return np.array(values, dtype=np.int64)
 
 
-def read(column: str, type: ValueType) -> str:
+def read(column: str, type: ValueType, dialect: Dialect) -> str:
     match type.kind:
         case "DATE":
-            return f"({EPOCH} + CAST({column} AS INTEGER))"
+            return dialect.date(column)
         case "TIMESTAMP":
-            return f"make_timestamp({column})"
+            return dialect.timestamp(column)
         case _:
-            return f"CAST({column} AS {type_name(type)})"
+            return f"CAST({column} AS {dialect.type_name(type)})"
 
 
-def listed_together(rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType, ...], table: str) -> Members:
+def listed_together(
+    rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType, ...], table: str, dialect: Dialect
+) -> Members:
     """The same for several columns at once: a relation (m0, m1, …, o)."""
     if len(set(rows)) != len(rows):
         raise EngineError("unsupported")  # a row would count twice
     names = ", ".join(f"m{at}" for at in range(len(types)))
     if len(rows) <= _FEW:
         written = [
-            ", ".join([*(literal(v, t).sql for v, t in zip(row, types, strict=True)), f"BIGINT '{place}'"])
+            ", ".join(dialect.literal(v, t).sql for v, t in zip((*row, place), (*types, INT), strict=True))
             for place, row in enumerate(rows)
         ]
         return Members(f"(VALUES {', '.join(f'({row})' for row in written)}) AS {table}({names}, o)", None)
@@ -85,8 +89,8 @@ def listed_together(rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType,
         some = next((value for value in values if value is not None), None)
         arrays[f"n{at}"] = np.array([value is None for value in values], dtype=np.bool_)
         if some is None:
-            columns.append(f"{literal(None, type)} AS m{at}")
+            columns.append(f"{dialect.literal(None, type)} AS m{at}")
         else:  # in the place of a NULL stands any value, which is not read
             arrays[f"v{at}"] = array([some if value is None else value for value in values], type)
-            columns.append(f"CASE WHEN NOT n{at} THEN {read(f'v{at}', type)} END AS m{at}")
+            columns.append(f"CASE WHEN NOT n{at} THEN {read(f'v{at}', type, dialect)} END AS m{at}")
     return Members(f"(SELECT {', '.join(columns)}, o FROM {table}_arrays) AS {table}", arrays)

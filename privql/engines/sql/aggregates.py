@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import assert_never
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.expressions import huge, literal
-from privql.engines.duckdb.ordering import written
-from privql.engines.duckdb.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
-from privql.engines.duckdb.steps import Measure, measured
+from privql.engines.sql.dialect import Dialect, Of
 from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.measure import Measure
+from privql.engines.sql.ordering import written
+from privql.engines.sql.relations import Clamp, Column, Layer, Names, Rows, column, one_zero
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
 from privql.functions.scalar.text import LONGEST
@@ -30,7 +29,7 @@ from privql.kernel.features import (
     Tally,
     Total,
 )
-from privql.kernel.scalars import INT, TEXT, Field, Scalar, decimal, fields
+from privql.kernel.scalars import FLOAT, INT, TEXT, Field, Scalar, decimal, fields
 from privql.kernel.sums import Powers
 
 HALF = 2**62
@@ -55,12 +54,14 @@ class Aggregates:
     names: Names
     values: dict[str, str] = field(default_factory=dict)
     measures: dict[str, str] = field(default_factory=dict)  # over the values
+    places: dict[str, str] = field(default_factory=dict)  # of rows among others, over all that
     aggregates: dict[str, str] = field(default_factory=dict)
     scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
     emitter: ScalarEmitter = field(init=False)
+    dialect: Dialect = field(init=False)
 
     def __post_init__(self) -> None:
-        self.emitter = ScalarEmitter(self.below.field, DUCKDB)
+        self.emitter, self.dialect = self.below.emitter, self.below.dialect
 
     def leaf(self, spelled: Spelled) -> Spelled:
         if spelled.leaf:
@@ -72,21 +73,20 @@ class Aggregates:
 
     def known(self, term: Scalar) -> Spelled:
         """A value by which rows are grouped or put in order."""
-        return self.leaf(one_zero(self.emitter.settled(term)))
+        return self.leaf(one_zero(self.emitter.settled(term), self.dialect))
 
     def where(self, condition: Scalar | None) -> str:
-        return "" if condition is None else f" FILTER (WHERE {self.value(condition)})"
+        return "" if condition is None else str(self.value(condition))
 
     def measure(self, steps: Steps, grouped: bool = False) -> Measure:
-        return measured(self.leaf(_summand(steps, self.below, self.emitter)), steps, grouped)
+        return self.dialect.measured(self.leaf(_summand(steps, self.below, self.emitter)), steps, grouped)
 
-    def count(self, what: str, of: str) -> str:
-        """`of`: which rows, as what follows an aggregate says it."""
-        return self.add(f"count({what}){of}")
+    def count(self, what: str, of: Of) -> str:
+        return self.add(self.dialect.aggregate("count", what, of))
 
-    def sum(self, measure: Measure, of: str) -> Summed:
+    def sum(self, measure: Measure, of: Of) -> Summed:
         x = self.measures.setdefault(measure.sql, self.names.new("s"))
-        name = self.add(f"sum({x}){of}")
+        name = self.add(self.dialect.aggregate("sum", x, of))
         self.scales[name] = measure.scale
         if measure.null_as == 0:
             return Summed(name)
@@ -97,96 +97,115 @@ class Aggregates:
         each, all but the first, which counts them."""
         offsets = [self._offset(steps, short=True) for steps, _ in made.factors]
         if len(offsets) == 1:  # where a test of each row would take as long as the sums
-            of, counted = self.where(made.where), offsets[0]
+            of, counted = Of(self.where(made.where)), offsets[0]
         else:
             tests = [f"{offset} IS NOT NULL" for offset in offsets]
             tests += [str(self.value(made.where))] if made.where is not None else []
-            of, counted = f" FILTER (WHERE {' AND '.join(tests)})", "*"
+            of, counted = Of(" AND ".join(tests)), "*"
         sums = []
         for powers in islice(product(*(range(degree + 1) for _, degree in made.factors)), 1, None):
             factors = [offset for offset, power in zip(offsets, powers, strict=True) for _ in range(power)]
-            name = self.add(f"sum({' * '.join(factors)}){of}")
+            name = self.add(self.dialect.aggregate("sum", " * ".join(factors), of))
             self.scales[name] = 0
             sums.append(Summed(name))
         return self.count(counted, of), tuple(sums)
 
-    def present(self, measure: Measure, of: str) -> str:
+    def present(self, measure: Measure, of: Of) -> str:
         """How many have steps."""
         return self.count(measure.counted or self.measures.setdefault(measure.sql, self.names.new("s")), of)
 
     def add(self, aggregate: str) -> str:
         return self.aggregates.setdefault(aggregate, self.names.new("a"))
 
-    def rows(self) -> Rows:
-        """With all that is computed of each."""
-        added = ({name: sql for sql, name in layer.items()} for layer in (self.values, self.measures))
-        return self.below.with_layers(*map(Layer, added))
+    def placed(self, window: str) -> str:
+        """A row's place, as a window function tells it."""
+        return self.places.setdefault(window, self.names.new("r"))
+
+    def rows(self, beside: Layer | None = None) -> Rows:
+        """With all that is computed of each, and what is computed `beside`; and then the places."""
+        values, measures, places = (
+            Layer({name: sql for sql, name in layer.items()}) for layer in (self.values, self.measures, self.places)
+        )
+        return self.below.with_layers(values, measures, *([] if beside is None else [beside]), places)
 
     # ---- features: exact values of a group
 
     def feature(self, feature: Feature, over: str = "") -> tuple[str, Column]:
         """An expression over the aggregates, and the column that it makes."""
-        of = self.where(feature.where) + over
+        of = Of(self.where(feature.where), over)
+        dialect = self.dialect
         made = self.names.new("c")
         match feature:
             case Tally():
                 return self.count("*", of), column(made, INT, 0)
             case Total(steps=steps):
                 summed = self.sum(self.measure(steps, grouped=True), of)
-                low, high = huge(-STEP_LIMIT), huge(STEP_LIMIT)
-                exact = whole(summed.column, self.scales[summed.column])
+                low, high = dialect.wide(-STEP_LIMIT), dialect.wide(STEP_LIMIT)
+                exact = dialect.whole(summed.column, self.scales[summed.column])
                 clamped = f"CASE WHEN {exact} > {high} THEN {high} WHEN {exact} < {low} THEN {low} ELSE {exact} END"
                 return f"CAST({clamped} AS BIGINT)", column(made, INT, -STEP_LIMIT, STEP_LIMIT)
             case Extreme(value=value, greatest=greatest):
-                function = "max" if greatest else "min"
-                return self.add(f"{function}({self.known(value)}){of}"), column(made, value.type)
+                return self.add(dialect.extreme(self.known(value), greatest, of)), column(made, value.type)
             case Different(value=value):
-                return self.count(f"DISTINCT {self.known(value)}", of), column(made, INT, 0)
+                direct = dialect.different(self.known(value), of)
+                sql = dialect.different_in(self.listed(value, of)) if direct is None else self.add(direct)
+                return sql, column(made, INT, 0)
             case Quantile(value=value, share=share, at=at):
-                listed = self.listed(value, feature.where, over)
-                return f"list_sort({listed})[{place(f'len({listed})', share, at)}]", column(made, value.type)
+                listed = self.listed(value, of)
+                found = dialect.quantile(listed, value.type, lambda n: place(n, share, at, dialect))
+                return found, column(made, value.type)
             case Mode(value=value):
-                listed = self.listed(value, feature.where, over)
-                return f"list_aggregate(list_sort({listed}), 'mode')", column(made, value.type)
+                return dialect.mode(self.listed(value, of), value.type), column(made, value.type)
             case Bits(op=op, value=value):
-                return self.add(f"bit_{op.lower()}({self.value(value)}){of}"), column(made, INT)
+                sql = dialect.aggregate(f"bit_{op.lower()}", str(self.value(value)), of)
+                return self.add(sql), column(made, INT)
             case Splice(value=value, separator=separator, order=order):
-                found = self.value(value)
-                by = [written(self.known(each.value), each) for each in (*order, Order(value)) if fields(each.value)]
-                sorted_by = f" ORDER BY {', '.join(by)}" if by else ""
-                joined = self.add(f"string_agg({found}, {literal(separator, TEXT)}{sorted_by}){of}")
+                joined = self._spliced(value, dialect.literal(separator, TEXT), order, of)
                 return f"CASE WHEN length({joined}) <= {LONGEST} THEN {joined} END", column(made, TEXT)
             case Moment(factors=factors):
                 product = " * ".join(self._offset(steps) for steps in factors)
-                return f"CAST({self.add(f'sum({product}){of}')} AS DECIMAL(38,0))", column(made, decimal(38, 0))
+                summed_up = self.add(dialect.aggregate("sum", product, of))
+                return f"CAST({summed_up} AS {dialect.type_name(decimal(38, 0))})", column(made, decimal(38, 0))
             case _:
                 assert_never(feature)
 
-    def listed(self, value: Scalar, where: Scalar | None, over: str) -> str:
+    def listed(self, value: Scalar, of: Of) -> str:
         """All values that are not NULL."""
-        found = self.known(value)
-        test = f"{found} IS NOT NULL"
-        if where is not None:
-            test += f" AND {self.value(where)}"
-        return self.add(f"list({found}) FILTER (WHERE {test}){over}")
+        return self.list_of(self.known(value), self.known(value), of)
+
+    def list_of(self, value: Spelled, present: Spelled, of: Of) -> str:
+        """Values of the rows where another is not NULL."""
+        test = f"{present} IS NOT NULL" + (f" AND {of.where}" if of.where else "")
+        return self.add(self.dialect.listed(value, Of(test, of.over)))
+
+    def _spliced(self, value: Scalar, separator: Spelled, order: tuple[Order, ...], of: Of) -> str:
+        found, sorted_by = self.value(value), (*order, Order(value))
+        by = [written(self.known(each.value), each, self.dialect) for each in sorted_by if fields(each.value)]
+        direct = self.dialect.splice(found, separator, by, of)
+        if direct is not None:
+            return self.add(direct)
+        ordered = f" ORDER BY {', '.join(by)}" if by else ""
+        place = Spelled(self.placed(f"row_number() OVER (PARTITION BY {self.below.owner}{ordered})"), INT, leaf=True)
+        return self.dialect.spliced(self.list_of(place, found, of), self.list_of(found, found, of), separator)
 
     def _offset(self, steps: Steps, short: bool = False) -> str:
         """How many steps a row lies above their lower bound, in 128 bits; `short`: in 64."""
         measure = self.measure(steps, grouped=True)
         name = self.measures.setdefault(measure.sql, self.names.new("s"))
         if short:
-            units = f"CAST({whole(name, measure.scale)} AS BIGINT)" if measure.scale else name
-            return f"({units} - {literal(steps.low, INT)})"
-        return f"({whole(name, measure.scale)} - {huge(steps.low)})"
+            units = f"CAST({self.dialect.whole(name, measure.scale)} AS BIGINT)" if measure.scale else name
+            return f"({units} - {self.dialect.literal(steps.low, INT)})"
+        return f"({self.dialect.whole(name, measure.scale)} - {self.dialect.wide(steps.low)})"
 
 
-def place(n: str, share: float, at: str) -> str:
+def place(n: str, share: float, at: str, dialect: Dialect) -> str:
     """Which of n values in order, from 1."""
+    type, of_one = dialect.type_name(FLOAT), dialect.literal(share, FLOAT)
     if at == "LEAST":
-        double = f"CAST({n} AS DOUBLE)"
-        return f"greatest(1, {n} - CAST(floor({double} - {double} * DOUBLE '{share!r}') AS BIGINT))"
+        double = f"CAST({n} AS {type})"
+        return f"greatest(1, {n} - CAST(floor({double} - {double} * {of_one}) AS BIGINT))"
     rounded = "floor" if at == "BELOW" else "ceil"
-    return f"1 + CAST({rounded}(CAST({n} - 1 AS DOUBLE) * DOUBLE '{share!r}') AS BIGINT)"
+    return f"1 + CAST({rounded}(CAST({n} - 1 AS {type}) * {of_one}) AS BIGINT)"
 
 
 def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
@@ -197,11 +216,3 @@ def _summand(steps: Steps, below: Rows, emitter: ScalarEmitter) -> Spelled:
         if isinstance(of.made, Clamp) and of.made.low <= ends[0] and ends[1] <= of.made.high:
             return of.made.column
     return emitter.spelled(steps.value)
-
-
-def whole(name: str, scale: int) -> str:
-    """A sum as an integer of 128 bits, NULL of nothing."""
-    if not scale:
-        return huge(name)
-    rest = huge(f"({name} - trunc({name})) * DECIMAL({scale + 1},0) '{10**scale}'")
-    return f"({huge(f'trunc({name})')} * {huge(10**scale)} + {rest})"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.expressions import EPOCH
-from privql.engines.duckdb.relations import Draft, Layer, Rows, one_zero
-from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.dialect import Dialect
+from privql.engines.sql.expressions import Spelled, text
+from privql.engines.sql.relations import Draft, Layer, Rows, one_zero
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.functions.scalar.numbers import INT_MAX
 from privql.kernel.features import Order
@@ -19,7 +18,7 @@ def keep_rows(below: Rows, term: KeepRows, draft: Draft) -> Rows:
     if below.alone:
         return below if term.limit > 0 else below.with_layers(Layer({}, " WHERE FALSE"))
     hashed, place = draft.names.new("h"), draft.names.new("r")
-    order = ", ".join([*in_order(ScalarEmitter(below.field, DUCKDB), term.order), hashed])
+    order = ", ".join([*in_order(below, term.order), hashed])
     return below.with_layers(
         Layer({hashed: row_hash(below, draft)}),
         Layer({place: f"row_number() OVER (PARTITION BY {below.owner} ORDER BY {order})"}),
@@ -33,13 +32,14 @@ def first(place: str, limit: int) -> Layer:
     return Layer({}, f" WHERE {place} NOT BETWEEN {limit + 1} AND {INT_MAX}")
 
 
-def in_order(emitter: ScalarEmitter, order: tuple[Order, ...]) -> list[str]:
-    return [written(one_zero(emitter.settled(each.value)), each) for each in order]
+def in_order(below: Rows, order: tuple[Order, ...]) -> list[str]:
+    emitter, dialect = below.emitter, below.dialect
+    return [written(one_zero(emitter.settled(each.value), dialect), each, dialect) for each in order]
 
 
-def written(value: Spelled, order: Order) -> str:
+def written(value: Spelled, order: Order, dialect: Dialect) -> str:
     direction = "DESC" if order.descending else "ASC"
-    return f"{value} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
+    return f"{dialect.ordered(value)} {direction} NULLS {'FIRST' if order.nulls_first else 'LAST'}"
 
 
 def row_hash(below: Rows, draft: Draft) -> str:
@@ -50,22 +50,26 @@ def row_hash(below: Rows, draft: Draft) -> str:
 
 def content_hash(values: Iterable[Spelled], draft: Draft) -> str:
     """MD5 over 128 bits: ties are identical rows, any of which may come first."""
-    parts = ", ".join([f"'{draft.salt.hex()}:'", *map(_part, values)])
-    return f"md5_number(concat({parts}))"
+    parts = [text(f"{draft.salt.hex()}:")]
+    for value in values:
+        parts += _parts(value, draft.dialect)
+    return draft.dialect.fingerprint(parts)
 
 
-def _part(column: Spelled) -> str:
-    """A value as text that says where it ends, so that no two rows run together alike."""
-    emitter, term = ScalarEmitter(lambda _: column, DUCKDB), Field("", column.type)
+def _parts(column: Spelled, dialect: Dialect) -> list[str]:
+    """A value as texts that say where it ends, so that no two rows run together alike."""
+    emitter, term = ScalarEmitter(lambda _: column, dialect), Field("", column.type)
     match column.type.kind:
         case "TEXT":
-            return f"coalesce(CAST(length({column}) AS VARCHAR), 'n'), ':', {column}"  # `concat` passes NULL over
+            return [f"coalesce(CAST(length({column}) AS {dialect.type_name(TEXT)}), 'n')", "':'", str(column)]
         case "FLOAT":
-            written = f"CAST(({emitter.sql(term)}) + DOUBLE '0.0' AS VARCHAR)"  # one zero
+            written = dialect.bits(str(one_zero(emitter.settled(term), dialect)))
         case "DATE":
-            written = f"CAST({column} - {EPOCH} AS VARCHAR)"
+            written = dialect.days(str(column))
         case "TIMESTAMP":
-            written = f"CAST(epoch_us({column}) AS VARCHAR)"
+            written = dialect.micros(str(column))
         case _:
             written = emitter.sql(Apply("cast", (term,), TEXT))
-    return f"coalesce({written}, 'n'), ';'"
+    if column.type.kind in ("FLOAT", "DATE", "TIMESTAMP"):
+        written = f"CAST({written} AS {dialect.type_name(TEXT)})"
+    return [f"coalesce({written}, 'n')", "';'"]
