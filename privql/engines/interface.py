@@ -8,7 +8,7 @@ anyway - a file that is not there, a column that it lacks - are told apart, befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from privql.frozen import frozen
 from privql.kernel.ranks import Ranked, Ranks
@@ -131,6 +131,31 @@ class Engine(Protocol):
         """Stop the running query, from another thread; it fails."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Progressing(Protocol):
+    """An engine that knows how far it is."""
+
+    def progress(self) -> float | None:
+        """For the owner alone, from another thread: which part of the running statement is done, from 0 to 1."""
+
+
+@frozen
+class Advice:
+    """What makes queries of a table slow or unwise, and what to do."""
+
+    table: str
+    what: str
+    help: str
+
+
+@runtime_checkable
+class Advising(Protocol):
+    """An engine that can say what its database wants for queries to be fast."""
+
+    def advice(self, sought: Mapping[str, tuple[tuple[str, ...], ...]]) -> list[Advice]:
+        """For the owner: `sought`, by table, are columns by which rows are looked for together, the unit's and keys."""
 
 
 def smallest(cells: npt.NDArray[np.object_]) -> Cells:

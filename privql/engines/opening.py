@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
-from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Publics, scans
+from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Progressing, Publics, scans
 from privql.frozen import frozen
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
@@ -137,6 +137,15 @@ class Engines:
     def interrupt(self) -> None:
         for engine in list(self._opened.values()):
             engine.interrupt()
+
+    def progress(self) -> float | None:
+        """How far the one is that is at work; None if none is, or it does not know."""
+        known = [each.progress() for each in list(self._opened.values()) if isinstance(each, Progressing)]
+        return next((done for done in known if done is not None), None)
+
+    def of_table(self, table: str) -> Engine:
+        """The engine that has it."""
+        return self._at(table)
 
     def forget(self, place: str) -> None:
         """What is read there is opened anew when it is next needed."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
-from privql.engines.interface import Engine, EngineError
+from privql.engines.interface import Engine, EngineError, Progressing
 from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
@@ -58,6 +59,13 @@ class AppliedPolicy:
         return {"version": self.version, "warnings": [each.to_json() for each in self.warnings], "lost": lost}
 
 
+Watch = Callable[[str, Callable[[], float | None] | None], AbstractContextManager[object]]
+
+
+def unwatched(what: str, progress: Callable[[], float | None] | None) -> AbstractContextManager[object]:
+    return nullcontext()
+
+
 def apply_policy(
     policy: str | Path,
     ledger: str | Path,
@@ -66,10 +74,12 @@ def apply_policy(
     reason: str = "",
     by: str = "",
     connections: Mapping[str, object] | str | os.PathLike[str] | None = None,
+    watch: Watch = unwatched,
 ) -> AppliedPolicy:
     """Read, verify on the data, and put in force; a PrivQLError says all that stands against it.
 
-    `reason`: why less may be protected than before, where it is; `by`: who applies it. The ledger keeps both.
+    `reason`: why less may be protected than before, where it is; `by`: who applies it. The ledger keeps both. `watch`:
+    who is shown how far the reading of a table is.
     """
     from privql.pipeline.other_ledgers import other_ledgers
     from privql.pipeline.versions import compared_at, complained
@@ -86,7 +96,7 @@ def apply_policy(
     log = OwnersLog()
     engine = engines(catalog, bound, leading, log)
     try:
-        found += verify(catalog, engine, source, bound, log)
+        found += verify(catalog, engine, source, bound, log, watch)
     finally:
         engine.close()
     accepted(catalog, found)
@@ -164,7 +174,12 @@ def put_policy(
 
 
 def verify(
-    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], log: OwnersLog | None = None
+    catalog: Catalog,
+    engine: Engine,
+    source: Source,
+    bound: Collection[str],
+    log: OwnersLog | None = None,
+    watch: Watch = unwatched,
 ) -> list[Diagnostic]:
     """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data.
     `log`: what the engine truly said, of a connection that cannot be used."""
@@ -172,8 +187,10 @@ def verify(
     present = {fold(name) for name in bound}
     for table in catalog.tables:
         if fold(table.name) in present:
-            if _columns_there(table, engine, found, log or OwnersLog()) and _readable(table, engine, found):
-                _keys_kept(table, engine, found)
+            progress = engine.progress if isinstance(engine, Progressing) else None
+            with watch(f"verifying {table.name}", progress):
+                if _columns_there(table, engine, found, log or OwnersLog()) and _readable(table, engine, found):
+                    _keys_kept(table, engine, found)
         elif table.private and table.keys:
             found.warning(
                 "PQL0745",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -17,10 +17,12 @@ import privql
 from privql.diagnostics import PrivQLError
 from privql.surfaces import certificates, inputs
 from privql.surfaces.attack import attack_command
+from privql.surfaces.doctor import doctor_command
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
 from privql.surfaces.keeping import ledger_commands
 from privql.surfaces.owner import owner_commands
+from privql.surfaces.progress import watched
 from privql.surfaces.words import (
     ACCEPTED,
     INTERRUPTED,
@@ -34,6 +36,7 @@ from privql.surfaces.words import (
 )
 
 if TYPE_CHECKING:
+    from privql.finish.result import Release
     from privql.session import Session
 
 
@@ -115,11 +118,17 @@ def _run(options: argparse.Namespace) -> int:
         answers = session.run_text(
             given.text, name=given.name, params=inputs.parameters(options.param), partial=options.partial
         )
-        for release in answers:
+        while (release := _next(answers)) is not None:
             kept.leave(release)
             printer.release(release)
             sys.stdout.flush()  # what is paid for is handed out before the next statement spends
     return ACCEPTED
+
+
+def _next(answers: Iterator[Release]) -> Release | None:
+    """How far the engine is follows from rows, so who asks is told the time that has passed alone."""
+    with watched("running", None):
+        return next(answers, None)
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -207,6 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     attack_command(commands, command)
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
+    doctor_command(commands, command)
     ledger = commands.add_parser("ledger", help="the owner's: audit a ledger, read it, try other budgets, forget")
     ledger_commands(ledger, command)
     for name, does, says in (

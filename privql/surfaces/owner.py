@@ -8,6 +8,7 @@ import sys
 from privql.diagnostics import Source
 from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
+from privql.surfaces.progress import watched
 from privql.surfaces.words import (
     ACCEPTED,
     REJECTED,
@@ -31,15 +32,16 @@ def _policy_check(options: argparse.Namespace) -> int:
 
 
 def _policy_apply(options: argparse.Namespace) -> int:
-    from privql.session import apply
+    from privql.pipeline.apply import apply_policy
 
     inputs.query_text(options.policy, None)  # a file that is no text is wrong usage, whatever it would declare
-    applied = apply(
+    applied = apply_policy(
         options.policy,
-        ledger=options.ledger,
+        options.ledger,
         reason=options.reason,
         by=inputs.analyst_name(options.by),
         connections=options.connections,
+        watch=watched,
     )
     Printer(options.format, sys.stdout).applied(applied)
     return ACCEPTED

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from privql.diagnostics import PrivQLError
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
+from privql.surfaces.progress import watched
 from privql.syntax.lexer import SEMICOLON, lex
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class _Conversation:
             checked = self.session.check(statement, params=self.params)
             if checked.cost.epsilon and checked.env.cart is None:
                 print(f"cost {checked.cost}")
-        release = self.session.run(statement, params=self.params)
+        with watched("running", None):
+            release = self.session.run(statement, params=self.params)
         for answer in release.answers:
             self.printer.release(answer)
         if table or not release.answers:

@@ -138,6 +138,14 @@ class DuckDBEngine:
     def interrupt(self) -> None:
         self._connection.interrupt()
 
+    def progress(self) -> float | None:
+        """For the owner, from another thread: which part of the running statement is done. It follows from rows."""
+        try:
+            done = self._connection.query_progress()
+        except Exception:  # it has just been closed
+            return None
+        return done / 100 if done >= 0 else None
+
     def close(self) -> None:
         with self._turn:
             self._connection.close()

@@ -49,7 +49,8 @@ _SHUT: Mapping[str, object] = {
     "allow_community_extensions": False,
     "python_enable_replacements": False,
     "enable_external_access": False,
-    "enable_progress_bar": False,  # it would be written between the lines of an answer
+    "enable_progress_bar": True,  # so that how far it is can be asked
+    "enable_progress_bar_print": False,  # it would stand between the lines of an answer
     "lock_configuration": True,
 }
 
