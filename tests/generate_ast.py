@@ -361,6 +361,7 @@ class Trees:
             self.alter,
             self.grant,
             lambda: ast.Refresh(self.name(), self.one(STRINGS)),
+            lambda: ast.PadTime(self.number(), self.one(["SECOND", "MINUTE"])),
         ]
         return self.one(makers)()
 

@@ -13,6 +13,7 @@ from privql.pipeline.cheaper import cheaper
 from privql.pipeline.figures import rough
 from privql.pipeline.levels import levels
 from privql.pipeline.measurement import measurement, searched, share
+from privql.pipeline.padding import lengths
 from privql.pipeline.price import MOST_NAMED
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.runs import Runs
@@ -37,6 +38,8 @@ def explain(check: StatementCheck) -> str:
     total = check.plan.epsilon
     delta = f", δ = {amount_text(check.plan.delta)}" if check.plan.delta else ""
     out.append(f"total: ε = {total.text}{delta}" + (", answered before: free" if check.replay else ""))
+    if (shortest := check.env.catalog.padded) is not None and not check.replay:
+        out.append(f"time: padded to {lengths(shortest)}")
     if check.again is not None:
         out += folded(_again(check.again), 0)
     if check.refines is not None:

@@ -84,6 +84,11 @@ class Places:
             self._hold(name, engines)
         return engines
 
+    def held(self, tables: Sequence[str]) -> bool:
+        """Whether `engine` would read no row, since these files were held against the policy."""
+        bound = [table for table in self._catalog.tables if table.name in tables and table.name in self._bound]
+        return self._dummy or all(self._is_held(table, fingerprint(self._bound[table.name])) for table in bound)
+
     def unmoved(self, tables: Sequence[str]) -> bool:
         """Whether the files are still those that were held against the policy before the query ran."""
         return self._dummy or all(
@@ -218,6 +223,12 @@ class Places:
         }
         return DuckDBEngine(frames, owner_log=self._note)
 
+    def _is_held(self, table: Declared, files: str | None) -> bool:
+        """A database whose state nothing tells is held against the policy by each query."""
+        seen = table.name in self._held and self._held[table.name] == files
+        known = files is not None and files == self._ledger.verified(table.name)
+        return known or (seen and not (table.connection and files is None))
+
     def _hold(self, name: str, engine: Engine) -> None:
         """What every answer relies on: each value can be read, and a unit that is a key has one row.
 
@@ -229,8 +240,7 @@ class Places:
         if name not in self._bound:
             return
         files = fingerprint(self._bound[name])
-        seen = name in self._held and self._held[name] == files
-        if (seen and not (table.connection and files is None)) or (files and files == self._ledger.verified(name)):
+        if self._is_held(table, files):
             self._held[name] = files
             return
         keys = [

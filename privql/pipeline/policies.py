@@ -145,7 +145,7 @@ def stored_text(source: Source, base: Path) -> str:
 
 def meaning(source: Source, base: Path) -> str:
     """What a checked query rests on: all that is declared but budgets, grants and the state of the data."""
-    moved = ast.CreateBudget | ast.AlterBudget | ast.Grant | ast.Refresh
+    moved = ast.CreateBudget | ast.AlterBudget | ast.Grant | ast.Refresh | ast.PadTime
     kept = [unparse(each.statement) for each in parse_file(source)[0] if not isinstance(each.statement, moved)]
     return json.dumps([str(base), *kept])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Told
@@ -23,6 +24,7 @@ from privql.kernel.events import Losing
 from privql.kernel.scalars import INT, ValueType
 from privql.ledger import Ledger, LedgerError, Permit, Replay, Request, StoredRelease
 from privql.pipeline.certificate import certificate
+from privql.pipeline.padding import padded
 from privql.pipeline.parameters import bound
 from privql.pipeline.places import Places
 from privql.pipeline.refusals import engine_failed, ledger_refused
@@ -47,6 +49,7 @@ class Desk:
     places: Places
     released: Callable[[str], StoredRelease]  # by name
     dummy: bool = False
+    shortest: Callable[[], Fraction | None] = lambda: None  # that any reading of rows may show as: PAD TIME
 
     def release_id(self, name: str) -> str:
         return self.released(name).release_id
@@ -78,11 +81,44 @@ def _free(check: StatementCheck, desk: Desk) -> Release:
 
 def _paid(check: StatementCheck, desk: Desk) -> Release:
     assert check.query is not None and check.plan is not None
+    tables = _tables(check.plan)
+    answered = check.spared in ("replay", "same as before")  # no row is read for it: not even to verify keys
+    engine = None if answered else _ready(check, desk, tables)
+    merge = _merging(check, desk)
+    request = request_for(check, desk.analyst, desk.policy_version, desk.release_id, desk.places.stated)
+    granted = desk.ledger.reserve(request, *(check.slot or ()))
+    if isinstance(granted, Replay):
+        return _with_errors(_replayed(granted), desk)
+    try:
+        with padded(desk.shortest()):  # until nobody sees that there is an answer, or that there is none
+            engine = engine or _ready(check, desk, tables)
+            made = _measured(check, request, granted, desk, engine, tables, merge)
+        # Another process may have answered the same charge first: then its answer is the answer.
+        return _with_errors(Release.from_bytes(desk.ledger.release(granted, made).answer), desk)
+    except EngineError as problem:
+        if problem.kind != "failed":
+            raise
+        words = desk.places.trouble() or "the files changed while the query ran"
+    except MemoryError as problem:
+        words = f"MemoryError: {problem}"
+    # outside the handlers: what the analyst gets leads to no trace of the cause
+    incident = desk.ledger.incident(granted.release_id, desk.analyst, words)
+    raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
+
+
+def _tables(plan: Plan) -> tuple[str, ...]:
+    tables = tuple(dict.fromkeys(table for block in plan.blocks for table in block.block.tables))
+    divided = [one.partition.input for one in plan.parts_by_unit.values()]
+    return tables + tuple(link.table for scan in divided for link in scan.via if link.table not in tables)
+
+
+def _ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Engine:
+    """The engine, once it is known that the query can be run: what cannot is refused before it is charged."""
+    assert check.query is not None and check.plan is not None
+    shortest = desk.shortest()
+    with padded(None if shortest is None or desk.places.held(tables) else shortest):
+        engine = desk.places.engine(tables)
     plans = check.plan.blocks
-    tables = tuple(dict.fromkeys(table for block in plans for table in block.block.tables))
-    divided = [one.partition.input for one in check.plan.parts_by_unit.values()]
-    tables += tuple(link.table for scan in divided for link in scan.via if link.table not in tables)
-    engine = desk.places.engine(tables)
     wanted = [one for block in plans for one in block.measurable]
     engine.preflight(scan for one in wanted for scan in scans(one.term.input))
     for one in wanted:
@@ -94,22 +130,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
             post.rehearse(derived(check.query, rel, columns), released, dummies)
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
-    merge = _merging(check, desk)
-    request = request_for(check, desk.analyst, desk.policy_version, desk.release_id, desk.places.stated)
-    granted = desk.ledger.reserve(request, *(check.slot or ()))
-    if isinstance(granted, Replay):
-        return _with_errors(_replayed(granted), desk)
-    try:
-        return _measured(check, request, granted, desk, engine, tables, merge)
-    except EngineError as problem:
-        if problem.kind != "failed":
-            raise
-        words = desk.places.trouble() or "the files changed while the query ran"
-    except MemoryError as problem:
-        words = f"MemoryError: {problem}"
-    # outside the handlers: what the analyst gets leads to no trace of the cause
-    incident = desk.ledger.incident(granted.release_id, desk.analyst, words)
-    raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
+    return engine
 
 
 def _merging(check: StatementCheck, desk: Desk) -> Merge:
@@ -129,8 +150,8 @@ def _measured(
     engine: Engine,
     tables: Sequence[str],
     merge: Merge,
-) -> Release:
-    """The answer that a permit allows, stored."""
+) -> bytes:
+    """The answer that a permit allows, to be stored."""
     assert check.query is not None and check.plan is not None
     proved: list[Losing] = []
 
@@ -158,8 +179,7 @@ def _measured(
         made = replace(made, certificate={**made.certificate, "proof": proof})
     if check.name is None and not any(map(computed, made.columns)):
         made = replace(made, made=None)  # each of its numbers knows its own error
-    # Another process may have answered the same charge first: then its answer is the answer.
-    return _with_errors(Release.from_bytes(desk.ledger.release(granted, made.to_bytes()).answer), desk)
+    return made.to_bytes()
 
 
 def _told(

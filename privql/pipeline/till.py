@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privql.check.env import Env, Settings
@@ -242,7 +243,19 @@ class Till:
 
         if check.again is not None and check.slot is None:
             check = self._stood(check)
-        return run(check, Desk(self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy))
+        desk = self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy
+        return run(check, Desk(*desk, self._shortest))
+
+    def _shortest(self) -> Fraction | None:
+        """That time may show as, by the policy in force: not by what was when this session began."""
+        if self._dummy:
+            return None
+        record = self._ledger.policy()
+        if record.version == self._version:
+            return self._catalog.padded
+        from privql.pipeline.policies import read_record  # few sessions outlive a policy
+
+        return read_record(record)[0].padded
 
     def _stood(self, check: StatementCheck) -> StatementCheck:
         """All runs are charged before the first of them."""

@@ -64,6 +64,27 @@ def lasting(hours: int) -> str:
     return period.lower() if count == 1 else f"{count} {period.lower()}s"
 
 
+SECONDS = {"SECOND": 1, "MINUTE": 60}
+BRIEFEST, SLOWEST = Fraction(1, 10), 3600
+
+
+def seconds(pad: ast.PadTime) -> Fraction:
+    """The length of PAD TIME. A machine's own haste would show through a shorter one."""
+    try:
+        found = parse_amount(pad.count.text) * SECONDS[pad.period]
+    except ValueError:
+        found = Fraction(0)
+    if not BRIEFEST <= found <= SLOWEST:
+        raise refuse(
+            "PQL0734",
+            "time is padded to a tenth of a second at least and to an hour at most",
+            pad.span,
+            why="nobody keeps a shorter time to the point, and every query takes so long",
+            help="write how long most queries take, such as `PAD TIME TO 2 SECONDS`",
+        )
+    return found
+
+
 def _amount(expr: ast.Expr) -> Fraction:
     try:
         value = _computed(expr)

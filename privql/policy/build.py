@@ -6,11 +6,13 @@ Statements may stand in any order; what one says about another is settled when a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TypeVar
 
-from privql.diagnostics import Diagnostic, Source
+from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.kernel.terms import Unit
 from privql.names import fold
+from privql.policy.amounts import seconds
 from privql.policy.budgets import check_pays, known_budget, read_budget, read_grants
 from privql.policy.catalog import Budget, Catalog, Table, View
 from privql.policy.findings import Findings
@@ -63,6 +65,7 @@ def build_statements(statements: Sequence[ast.Statement], source: Source) -> tup
         known_budget(alter, names, found)
     grants = read_grants([each for each in statements if isinstance(each, ast.Grant)], budgets, names, found)
     refreshed = tuple(_refreshed(each, tables, found) for each in statements if isinstance(each, ast.Refresh))
+    padded = _padded([each for each in statements if isinstance(each, ast.PadTime)], found)
     if not found.failed:
         check_pays(budgets, tables, units, found)
     in_order = sorted(found.diagnostics, key=lambda each: each.span)
@@ -75,6 +78,7 @@ def build_statements(statements: Sequence[ast.Statement], source: Source) -> tup
         tuple(budgets.values()),
         grants,
         refreshed,
+        padded,
     )
     return catalog, in_order
 
@@ -83,7 +87,7 @@ def _owners(statement: ast.Statement, found: Findings) -> None:
     match statement:
         case ast.CreateUnit() | ast.CreateTable() | ast.CreateView() | ast.Refresh():
             return
-        case ast.CreateBudget() | ast.AlterBudget() | ast.Grant():
+        case ast.CreateBudget() | ast.AlterBudget() | ast.Grant() | ast.PadTime():
             return
         case _:
             found.error(
@@ -141,6 +145,18 @@ def _view(create: ast.CreateView, tables: dict[str, Table], found: Findings) -> 
             help="rename one of them",
         )
     return View(create.name, create.columns, create.query, create.span)
+
+
+def _padded(statements: Sequence[ast.PadTime], found: Findings) -> Fraction | None:
+    """The shortest length that time shows as, in seconds."""
+    for again in statements[1:]:
+        found.error("PQL0702", "`PAD TIME` is said twice", again.span, help="keep the one that is meant")
+    for pad in statements[:1]:
+        try:
+            return seconds(pad)
+        except PrivQLError as refused:
+            found.diagnostics.extend(refused.in_source(found.source).diagnostics)
+    return None
 
 
 def _refreshed(refresh: ast.Refresh, tables: dict[str, Table], found: Findings) -> tuple[str, str]:

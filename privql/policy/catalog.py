@@ -132,6 +132,7 @@ class Catalog:
     budgets: tuple[Budget, ...] = ()
     grants: tuple[Grant, ...] = ()
     refreshed: tuple[tuple[str, str], ...] = ()  # table, version as the owner states it
+    padded: Fraction | None = None  # seconds: PAD TIME
 
     def table(self, name: str) -> Table | None:
         folded = fold(name)

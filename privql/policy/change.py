@@ -44,6 +44,7 @@ def remembered(versions: Iterable[Catalog]) -> Catalog:
             tuple({(fold(each.name), fold(each.unit)): each for each in (*made.budgets, *version.budgets)}.values()),
             version.grants,
             version.refreshed,
+            version.padded,
         )
     return made
 

@@ -7,7 +7,9 @@ another unit, another neighbour. What is enforced in every query - domains, AT M
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
+from privql.domains import number_text
 from privql.names import fold
 from privql.policy.budget_changes import budget_changes, grant_changes
 from privql.policy.catalog import Catalog, Column, Table
@@ -27,6 +29,7 @@ def changes(versions: Sequence[Catalog], new: Catalog, named: Named = lambda tab
         *_tables(versions[-1], ever, new, named),
         *budget_changes(versions[-1], ever, new),
         *grant_changes(versions[-1], new),
+        *_padding(versions[-1].padded, new.padded),
         *_stated(versions[-1], new),
     ]
     return tuple(sorted(found, key=lambda each: _ORDER.index(each.effect)))
@@ -140,6 +143,16 @@ def _column(table: Table, before: Column, now: Column, named: Named) -> Iterator
         kept = f"; {released} released answers name it, and stay as they are" if released else ""
         why = f"every query holds rows to what is declared, and its noise follows{kept}"
         yield Change("neutral", f"{name} is declared otherwise", why, span=now.span)
+
+
+def _padding(before: Fraction | None, now: Fraction | None) -> Iterator[Change]:
+    if before == now:
+        return
+    weaker = now is None or (before is not None and now < before)
+    is_ = "time is no longer padded" if now is None else f"time is padded to {number_text(now)} s"
+    was = "and was not" if before is None else f"and was to {number_text(before)} s"
+    why = f"{'more' if weaker else 'fewer'} queries show how long they took"
+    yield Change("weaker" if weaker else "stronger", f"{is_}, {was}", why)
 
 
 def _stated(old: Catalog, new: Catalog) -> Iterator[Change]:

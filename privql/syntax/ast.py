@@ -639,7 +639,15 @@ class Refresh(Node):
     version: str
 
 
-OwnerStatement = CreateUnit | CreateTable | CreateView | CreateBudget | AlterBudget | Grant | Refresh
+@frozen
+class PadTime(Node):
+    """`PAD TIME TO 2 SECONDS`."""
+
+    count: Number
+    period: Literal["SECOND", "MINUTE"]
+
+
+OwnerStatement = CreateUnit | CreateTable | CreateView | CreateBudget | AlterBudget | Grant | Refresh | PadTime
 AnalystStatement = (
     Query
     | CreateRelease

@@ -22,6 +22,8 @@ from privql.syntax.ast import (
     Explain,
     Expr,
     Grant,
+    Number,
+    PadTime,
     Query,
     References,
     Refine,
@@ -275,3 +277,21 @@ def grant_limit(span: Span, epsilon: Expr, delta: Expr | None = None) -> Part:
 
 def refresh(span: Span, table: str, version: str) -> Refresh:
     return Refresh(table, version, span=span)
+
+
+_LENGTHS: dict[str, Literal["SECOND", "MINUTE"]] = {
+    "SECOND": "SECOND", "SECONDS": "SECOND", "MINUTE": "MINUTE", "MINUTES": "MINUTE",
+}  # fmt: skip
+
+
+def pad_time(span: Span, count: Number, word: str) -> PadTime:
+    period = _LENGTHS.get(folded(word))
+    if period is None:
+        raise refuse(
+            "PQL0108",
+            "`PAD TIME` needs a number of seconds or minutes",
+            span,
+            why="what takes no longer shows as so long, and what does as twice, four times, … as long",
+            help="write `PAD TIME TO 2 SECONDS`",
+        )
+    return PadTime(count, period, span=span)

@@ -55,6 +55,8 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return said
         case ast.Refresh(table, version):
             return f"REFRESH {quote(table)} AS {string(version)}"
+        case ast.PadTime(count, period):
+            return f"PAD TIME TO {count.text} {period}{'' if count.text == '1' else 'S'}"
         case _:
             return expression(node)
 

@@ -81,6 +81,7 @@ SINGLE = [
      "the data of `visits` is stated to be '2026'"),
     ("CREATE UNIT firm", "CREATE VIEW v AS SELECT age FROM patients; CREATE UNIT firm", "neutral",
      "the views are others"),
+    ("CREATE UNIT firm", "PAD TIME TO 2 SECONDS; CREATE UNIT firm", "stronger", "time is padded to 2 s, and was not"),
     ("CREATE UNIT firm", "-- only a remark\nCREATE UNIT firm", None, None),
 ]  # fmt: skip
 
@@ -200,3 +201,14 @@ def test_a_budget_that_renews_sooner_is_weaker_and_one_that_renews_later_or_neve
     assert told(days[30], POLICY) == [("stronger", "`research` does not renew, and did every 30 days")]
     (more,) = between(days[30], days[30].replace("EPSILON 3", "EPSILON 4"))
     assert (more.effect, more.why) == ("weaker", "one patient may lose 1 more every 30 days")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "effect"),
+    [("2 SECONDS", "1.9 SECONDS", "weaker"), ("2 SECONDS", "1 MINUTE", "stronger"), ("120 SECONDS", "2 MINUTES", None)],
+)
+def test_time_that_is_padded_to_less_is_weaker(before: str, now: str, effect: str | None) -> None:
+    found = between(*(f"{POLICY}PAD TIME TO {length};" for length in (before, now)))
+    assert [each.effect for each in found] == ([] if effect is None else [effect])
+    (gone,) = between(f"{POLICY}PAD TIME TO {before};", POLICY)
+    assert gone.effect == "weaker" and gone.what.startswith("time is no longer padded, and was to ")
