@@ -67,6 +67,8 @@ def _output(
         attribute = Attribute(context.fresh(), name, value.type, value.domain, label, span=item.span)
         columns.append(context.add(attribute))
         context.domains[attribute.id] = value.domain
+        if isinstance(value.term, Field) and value.term.name in context.public_columns:
+            context.public_columns[attribute.id] = context.public_columns[value.term.name]
         computed.append((attribute.id, value.term))
         for term in (value.term, item.value.term):
             known.setdefault(term, Field(attribute.id, attribute.type))

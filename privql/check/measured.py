@@ -83,8 +83,10 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
             fixes=tuple(fixes),
         )
     if node.privacy is None or not node.privacy.bounds_auto:
-        if not argument.domain.bounded and not argument.domain.empty:
-            argument = replace(argument, domain=place.context.beside_public_values(argument, _between))
+        known = argument.domain
+        found = place.context.beside_public_values(argument, _between)
+        if found is not known and known.values is None:
+            argument = replace(argument, domain=known.within(found.low, found.high).with_null(known.nullable))
         _bounded(node, at, argument, why)
     return argument
 

@@ -10,7 +10,7 @@ from privql.check.expressions import condition
 from privql.check.inside import around as names_around
 from privql.check.joins import is_lateral, joined, null_extended, settled, using
 from privql.check.named import bind, locates, private, relabel, renamed
-from privql.check.operations import not_yet
+from privql.check.operations import known_from, not_yet
 from privql.check.relations import (
     Attribute,
     Columns,
@@ -214,6 +214,9 @@ def _joined(node: ast.Join, context: Context, outer: Scope, before: Scope | None
         assert isinstance(rel, Joined)
         if node.kind not in ("INNER", "CROSS"):
             own_columns_only(on, context)
+        else:
+            inside, facts = {c.id for item in scope.items for c in item.columns}, known_from(on, Place(context, scope))
+            context.domains.update({id: domain for id, domain in facts.items() if id in inside})
         rel = replace(rel, on=row_function(on, context).term if private(rel) else on.term)
     null_extended(node.kind, left[1], right[1], context)
     return settled(rel, node, scope, context), scope

@@ -52,6 +52,14 @@ _ALL = (
         ("reached", "claims", Fraction(1, 5)),
     ),
     Machine(
+        "rewrites",
+        "the same question in other words: price, noise and answers",
+        "pairs of queries",
+        100_000,
+        ("rewrites/test_rewrites.py",),
+        beside=("answered", "refused"),
+    ),
+    Machine(
         "rules",
         "random relations of the kernel's terms × neighbours, and what each rule says of their rows",
         "relations",
