@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
 from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Progressing, Publics, scans
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 OwnerLog = Callable[[BaseException], None]
 Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
 Columns = tuple[tuple[str, ValueType], ...]
+OfValues = Callable[["Stored", OwnerLog], Engine]
+Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]
 _T = TypeVar("_T")
 
 
@@ -48,10 +50,6 @@ _KINDS: Mapping[str, Kind] = {
 _GROUP = "privql.engines"
 
 
-class Opens(Protocol):
-    def __call__(self, address: object, tables: Tables, owner_log: OwnerLog) -> Engine: ...
-
-
 def kind_of(address: object) -> str:
     """The engine that an address takes, or a session: known by the package that it comes from."""
     if isinstance(address, str):
@@ -63,6 +61,19 @@ def open_engine(address: object, tables: Tables, owner_log: OwnerLog) -> Engine:
     """A `ConnectionProblem` says what is not installed or not known; an `EngineError` that it could not be reached."""
     made: Engine = _module(kind_of(address), address).open(address, tables, owner_log)
     return made
+
+
+def of_values(
+    address: object,
+) -> tuple[Callable[[Stored, OwnerLog], Engine], Callable[[Value, ValueType], bool] | None]:
+    """For the conformance kit: what makes an engine there for which given rows are the tables, and what says which
+    values it cannot hold."""
+    module = _module(kind_of(address), address)
+    made = getattr(module, "of_values", None)
+    if made is None:
+        told = f"`{shown(address)}` has an engine that cannot be tried"
+        raise ConnectionProblem(told, "its module needs `of_values(address, tables, owner_log)`")
+    return (lambda stored, owner_log: made(address, stored, owner_log)), getattr(module, "holds", None)
 
 
 def _module(kind: str, address: object) -> ModuleType:

@@ -10,17 +10,17 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source
-from privql.engines.connections import Connections, shown
+from privql.engines.connections import ConnectionProblem, Connections, shown
 from privql.engines.interface import Advising, EngineError
 from privql.engines.interface import Source as Rows
-from privql.engines.opening import Engines
+from privql.engines.opening import Engines, kind_of
 from privql.frozen import frozen
 from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, Apply, Field
@@ -36,6 +36,7 @@ from privql.policy.findings import accepted
 
 SLOW_DISK, SLOW_TABLE = 0.05, 20.0  # seconds: to have 4 KB on disk, and to read a table once
 LITTLE_MEMORY, LITTLE_ROOM = 2 << 30, 5 << 30  # bytes
+Conforms = Callable[[object], tuple[int, str]]
 _TEXTS = {"csv": "CSV", "tsv": "TSV", "json": "JSON", "ndjson": "JSON", "jsonl": "JSON"}
 
 
@@ -77,8 +78,10 @@ def doctor(
     ledger: str | Path | None = None,
     connections: Mapping[str, object] | str | os.PathLike[str] | None = None,
     watch: Watch = unwatched,
+    conforms: Conforms | None = None,
 ) -> Diagnosis:
-    """The owner's. Without a `ledger` that is not looked at; a policy that cannot be read is a PrivQLError."""
+    """The owner's. Without a `ledger` that is not looked at; a policy that cannot be read is a PrivQLError. `conforms`
+    tries the engine at an address, and says how many cases there were, and what is wrong."""
     source, base = read_policy(policy)
     catalog, found = build_catalog(source)
     accepted(catalog, found)
@@ -95,7 +98,7 @@ def doctor(
         ]
     finally:
         read.close()
-    return Diagnosis((*_connections(catalog, leading), *findings))
+    return Diagnosis((*_connections(catalog, leading, conforms, watch), *findings))
 
 
 def _policy(found: list[Diagnostic]) -> Iterator[Finding]:
@@ -103,10 +106,33 @@ def _policy(found: list[Diagnostic]) -> Iterator[Finding]:
         yield Finding("unwise", "the policy", each.message, each.help)
 
 
-def _connections(catalog: Catalog, leading: Connections) -> Iterator[Finding]:
-    for name in {table.place: table.connection[0] for table in catalog.tables if table.connection}.values():
-        with suppress(Exception):  # said of its tables
-            yield Finding("well", name, f"leads to {shown(leading.find(name))}")
+def _connections(catalog: Catalog, leading: Connections, conforms: Conforms | None, watch: Watch) -> Iterator[Finding]:
+    names = {table.place: table.connection[0] if table.connection else "" for table in catalog.tables}
+    tried: set[object] = set()
+    for name in names.values():
+        address: object = "duckdb://"  # what reads files and frames
+        if name:
+            try:
+                address = leading.find(name)
+            except ConnectionProblem:
+                continue  # said of its tables
+            yield Finding("well", name, f"leads to {shown(address)}")
+        alike = "duckdb" if kind_of(address) == "duckdb" else address  # whichever file it reads, it is the same engine
+        if conforms is not None and alike not in tried:
+            tried.add(alike)
+            with watch(f"trying {name or 'the engine of files'}", None):
+                yield _exact(name or "files", address, conforms)
+
+
+def _exact(name: str, address: object, conforms: Conforms) -> Finding:
+    try:
+        cases, wrong = conforms(address)
+    except (ConnectionProblem, EngineError) as problem:
+        return Finding("wrong", name, f"its engine cannot be tried: {problem}", getattr(problem, "help", ""))
+    if wrong:
+        help = f"nobody may be answered by it: `privql conformance {name if name != 'files' else ''}` says what differs"
+        return Finding("wrong", name, f"its engine computes something else than it should: {wrong}", help)
+    return Finding("well", name, f"its engine computes what it should, in {cases} cases")
 
 
 # ---------------------------------------------------------------- tables

@@ -17,6 +17,7 @@ import privql
 from privql.diagnostics import PrivQLError
 from privql.surfaces import certificates, inputs
 from privql.surfaces.attack import attack_command
+from privql.surfaces.conformance import conformance_command
 from privql.surfaces.doctor import doctor_command
 from privql.surfaces.formats import FAULT, Printer
 from privql.surfaces.inputs import WrongUsage
@@ -217,6 +218,7 @@ def _parser() -> argparse.ArgumentParser:
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
     doctor_command(commands, command)
+    conformance_command(commands, command)
     ledger = commands.add_parser("ledger", help="the owner's: audit a ledger, read it, try other budgets, forget")
     ledger_commands(ledger, command)
     for name, does, says in (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privql.surfaces import inputs
+from privql.surfaces.conformance import quickly
 from privql.surfaces.formats import Printer
 from privql.surfaces.progress import watched
 from privql.surfaces.words import ACCEPTED, REJECTED, Command, connections_option, format_option, ledger_option
@@ -19,7 +20,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     inputs.query_text(options.policy, None)
     there = on_server(options.ledger) or Path(options.ledger).is_file()
-    found = doctor(options.policy, options.ledger if there else None, options.connections, watched)
+    found = doctor(options.policy, options.ledger if there else None, options.connections, watched, quickly)
     Printer(options.format, sys.stdout).told(str(found), found.to_json())
     return ACCEPTED if found.ok else REJECTED
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from privql.audit import reference
+from privql.conformance.rows import Row
+from privql.conformance.terms import Terms, hostile_rows
 from privql.engines.interface import Engine, EngineError
 from privql.kernel.sums import Sums
-from tests import reference
-from tests.engines.randoms import Terms, hostile_rows, write
-from tests.engines.values import Row
+from tests.engines.files import write
 
 SALT = b"\x00salt\xff"
 Open = Callable[[Path], Engine]  # an engine that knows this Parquet file as `table`

@@ -7,10 +7,11 @@ import os
 from random import Random
 from typing import Any
 
+from privql.conformance.rows import Row
 from privql.functions.scalar import evaluate
 from privql.functions.scalar.documents import MISSING, read
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar
-from tests.engines.values import Row, connect, evaluated, load
+from tests.engines.values import connect, evaluated, load
 
 DOCUMENTS = 60_000 if os.environ.get("PRIVQL_SOAK") else 1500
 _X = Field("x", TEXT)

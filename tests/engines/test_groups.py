@@ -9,6 +9,9 @@ from random import Random
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference import Row
+from privql.conformance.terms import COLUMNS, hostile_rows
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
 from privql.engines.sql import groups
@@ -19,10 +22,8 @@ from privql.kernel.selection import truncated_geometric
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key, Keys, Listed, Sums
 from privql.kernel.terms import Scan, Unit
-from tests import reference
-from tests.engines.randoms import COLUMNS, hostile_rows, write
+from tests.engines.files import write
 from tests.engines.small import cells, engine, scan
-from tests.reference import Row
 
 SALT = b"\x00salt\xff"
 GROUPED = [column for column in COLUMNS if column[0] != "u"]

@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
+from privql.conformance.rows import Row
 from privql.functions.scalar import evaluate
 from privql.functions.scalar.patterns import NoPattern, may_be_empty, pattern
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar, Value
-from tests.engines.values import Row, connect, evaluated, load
+from tests.engines.values import connect, evaluated, load
 
 PATTERNS = 6000 if os.environ.get("PRIVQL_SOAK") else 450
 _ATOMS = ("a", "b", "k", "S", "é", "1", "_", " ", ".", "^", "$", r"\b", r"\d", r"\W", r"\s", "[ab]", "[^a]", "[a-k1]",

@@ -8,15 +8,15 @@ from random import Random
 
 import pytest
 
+from privql.audit import reference
+from privql.conformance.trees import Trees, tables
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql import aggregates, joins, ordering, windows
 from privql.kernel.scalars import Value, ValueType
-from tests import reference
 from tests.assurance import assured, length
 from tests.engines.conformance import SALT
-from tests.engines.randoms import write
-from tests.engines.trees import Trees, tables
+from tests.engines.files import write
 
 SEEDS, EACH = range(length(3, 2500)), 40
 _MOST = 4000  # rows, that the reference takes a while for

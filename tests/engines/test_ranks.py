@@ -10,6 +10,9 @@ from random import Random
 
 import pytest
 
+from privql.audit.reference import Row
+from privql.audit.reference.ranks import ranked
+from privql.conformance.terms import Terms, hostile_rows
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql import ranks as room
@@ -18,10 +21,8 @@ from privql.kernel.ranks import FARTHEST, Rank, Ranked, Ranks
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, decimal
 from privql.kernel.sums import Key
 from privql.kernel.terms import KeepRows
-from tests.engines.randoms import Terms, hostile_rows, write
+from tests.engines.files import write
 from tests.engines.small import SALT, engine, scan
-from tests.reference import Row
-from tests.reference.ranks import ranked
 
 room_by_group = room._by_group
 SEEDS = range(3000) if os.environ.get("PRIVQL_SOAK") else range(60)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from privql.conformance.trees import Trees, tables
 from privql.diagnostics import PrivQLError
 from privql.engines.duckdb import DuckDBEngine, session
 from privql.engines.interface import EngineError, Source
@@ -20,8 +21,7 @@ from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Link, Relation, Scan, Unit
 from privql.session import Session, connect
 from tests.engines.conformance import SALT
-from tests.engines.randoms import write
-from tests.engines.trees import Trees, tables
+from tests.engines.files import write
 
 PEOPLE = pd.DataFrame(
     {

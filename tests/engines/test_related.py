@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from privql.audit import reference
+from privql.conformance.pools import WIDE, hostile
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source, scans
 from privql.kernel.features import Extreme, Frame, Nth, Order, Over, Steps, Tally, Total
@@ -44,9 +46,7 @@ from privql.kernel.terms import (
     Scan,
     Window,
 )
-from tests import reference
 from tests.engines.small import PERSON, SALT, engine
-from tests.functions.pools import WIDE, hostile
 
 U, X = Field("u", INT), Field("x", INT)
 MOST = 2**62

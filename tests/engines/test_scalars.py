@@ -7,13 +7,14 @@ from random import Random
 
 import pytest
 
+from privql.conformance.pools import Call, calls, hostile, in_type, some_value
+from privql.conformance.rows import Columns, Row, column
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.sql.expressions import Spelled
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.functions.scalar import evaluate, evaluate_term, resolve
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, ValueType, decimal
-from tests.engines.values import Columns, Row, column, connect, evaluated, load
-from tests.functions.pools import Call, calls, hostile, in_type, some_value
+from tests.engines.values import connect, evaluated, load
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})

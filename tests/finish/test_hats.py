@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from privql.audit import reference
 from privql.finish.cells import finish_block
 from privql.finish.hats import reached, total
 from privql.finish.recipe import Recipe
@@ -16,7 +17,6 @@ from privql.finish.resampling import OF_KNOTS
 from privql.kernel.features import Steps
 from privql.kernel.scalars import INT, Field, ValueType, decimal
 from privql.kernel.sums import Hats
-from tests import reference
 from tests.finish.shapes import aggregate, block
 
 Numbers = npt.NDArray[np.float64]

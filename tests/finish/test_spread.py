@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from privql.audit import reference
 from privql.domains import Domain, interval
 from privql.finish.cells import finish_block
 from privql.finish.recipe import Recipe
@@ -20,7 +21,6 @@ from privql.kernel.features import Steps
 from privql.kernel.scalars import FLOAT, INT, Field
 from privql.kernel.sums import Powers, cells
 from privql.plan.bounds import DEGREES, contribution
-from tests import reference
 from tests.finish.shapes import aggregate, block
 
 X, Y = Field("x", INT), Field("y", INT)

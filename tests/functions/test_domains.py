@@ -6,10 +6,10 @@ import os
 from collections import Counter
 from random import Random
 
+from privql.conformance.pools import Call, calls, domain_with, in_type, some_value
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import Resolved, evaluate, infer
 from privql.kernel.scalars import INT, Value
-from tests.functions.pools import Call, calls, domain_with, in_type, some_value
 
 ROUNDS = 5000 if os.environ.get("PRIVQL_SOAK") else 150  # for each function, shared by its signatures
 TRIES = 8

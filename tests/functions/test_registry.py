@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from privql.conformance.pools import calls
 from privql.domains import finite, grid_of
 from privql.functions.scalar import (
     ScalarFunction,
@@ -33,7 +34,6 @@ from privql.kernel.scalars import (
     Scalar,
     decimal,
 )  # fmt: skip
-from tests.functions.pools import calls
 
 PRICE = decimal(10, 2)
 ids = [f.op for f in all_functions()]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+from privql.conformance.pools import DAY, TYPES, domain_with
 from privql.domains import Domain, finite, number_text, shared_grid, union_of
 from privql.functions.scalar import infer
 from privql.kernel.scalars import INT, TIMESTAMP
 from privql.kernel.scalars import INTERVAL as SPAN
-from tests.functions.pools import DAY, TYPES, domain_with
 
 
 def test_a_union_holds_what_each_holds_and_null_only_from_one_of_them() -> None:

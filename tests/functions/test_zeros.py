@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from privql.conformance.pools import Call, calls, some_value
 from privql.functions.scalar import evaluate, resolve_cast
 from privql.kernel.scalars import FLOAT, TEXT, Value
-from tests.functions.pools import Call, calls, some_value
 
 OF_FLOATS = [call for call in calls() if FLOAT in call.resolved.arg_types]
 

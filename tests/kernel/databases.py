@@ -11,9 +11,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from privql.audit.reference import Publics, Row
 from privql.kernel.scalars import FLOAT, INT, TEXT, Value, ValueType
 from privql.kernel.terms import Link, Public, Scan, Unit
-from tests.reference import Publics, Row
 
 UNITS = ("u0", "u1", "u2")
 SALT = b"force"

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import count
 from typing import get_args
 
+from privql.audit.reference import types
 from privql.kernel import relating, rules
 from privql.kernel.features import (
     Bits,
@@ -32,7 +33,6 @@ from privql.kernel.stable import Stable
 from privql.kernel.sums import Balance, Contribution, Key
 from privql.kernel.terms import SetOperation, Unit
 from tests.kernel.databases import PUBLIC, scans
-from tests.reference import types
 
 
 class Relations:

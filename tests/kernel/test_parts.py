@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference import types
 from privql.kernel import measure, parts, relating, rules
 from privql.kernel.events import read_within
 from privql.kernel.features import Tally
@@ -19,10 +21,8 @@ from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key
 from privql.kernel.terms import Filter, Relation, Scan, Unit, UnitPart
-from tests import reference
 from tests.kernel.databases import PUBLIC_ROWS, SALT, UNITS, Database, bag, database, scans
 from tests.kernel.relations import Relations
-from tests.reference import types
 
 EACH = 40
 

@@ -14,6 +14,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
+from privql.audit.reference.ranks import near_of
 from privql.kernel import places as room
 from privql.kernel import ranks, rules
 from privql.kernel.features import Steps
@@ -24,7 +25,6 @@ from privql.kernel.scalars import INT, TEXT, Field
 from privql.kernel.stable import Stable
 from privql.kernel.sums import Key
 from privql.kernel.terms import Scan, Unit
-from tests.reference.ranks import near_of
 
 X, G = Field("x", INT), Field("g", INT)
 FAR = 10**6

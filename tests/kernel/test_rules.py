@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
 from privql.kernel import relating, rules
 from privql.kernel.features import (
     STEP_LIMIT,
@@ -34,7 +35,6 @@ from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
 from privql.kernel.stable import Stable
 from privql.kernel.terms import Link, Public, Scan, SetOperation, Unit
-from tests import reference
 from tests.kernel.databases import PUBLIC, PUBLIC_ROWS, SALT, Database, bag, nobody, scans
 
 PERSON = Unit("person")

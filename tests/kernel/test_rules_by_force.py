@@ -9,16 +9,16 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference import Row
 from privql.kernel import measure, rules
 from privql.kernel.measure import Measured
 from privql.kernel.stable import Stable
 from privql.kernel.sums import cells
 from privql.kernel.terms import Unit
-from tests import reference
 from tests.assurance import assured, length
 from tests.kernel.databases import PUBLIC_ROWS, SALT, UNITS, Bag, Database, bag, database
 from tests.kernel.relations import Relations
-from tests.reference import Row
 
 BATCHES = length(20, 2500)
 EACH = 40

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 import privql.release as room
+from privql.audit import reference
+from privql.audit.reference.ranks import ranked
 from privql.check.env import Env
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
@@ -26,10 +28,8 @@ from privql.kernel.sums import Keys, Sums
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import Program
-from tests import reference
 from tests.hostile.clinic import table
 from tests.mechanisms.audit import Outcome
-from tests.reference.ranks import ranked
 from tests.soundness.neighbours import Bag
 from tests.soundness.world import Kind
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
 from privql.check.env import Env
 from privql.check.relations import Aggregate
 from privql.diagnostics import NOWHERE, Source
@@ -25,7 +26,6 @@ from privql.plan.bounds import contribution
 from privql.plan.declared import enforced
 from privql.plan.program import Plan
 from privql.policy.build import build_catalog
-from tests import reference
 
 DAY = 19_723  # 2024-01-01
 COLUMNS: list[tuple[str, tuple[Value, ...], str]] = [

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from privql.audit import reference
+from privql.audit.reference.values import Publics, Tables
 from privql.engines.interface import Source
 from privql.finish.cells import finish_block
 from privql.finish.origins import Origin, traced
@@ -19,8 +21,6 @@ from privql.plan.measurements import Measurement
 from privql.plan.program import BlockPlan
 from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
-from tests import reference
-from tests.reference.values import Publics, Tables
 
 SALT = b"related"
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
+from privql.audit import reference
 from privql.kernel.measure import Measured
 from privql.kernel.sums import Sums, cells
 from privql.kernel.terms import Scan
-from tests import reference
 from tests.soundness.world import HOSTILE, KINDS, Kind, Row, random_row, read
 
 SALT = b"neighbours"

@@ -11,10 +11,10 @@ from types import TracebackType
 
 import duckdb
 
+from privql.audit.reference.values import Tables
 from privql.finish.table import Table
 from privql.kernel.scalars import Value
 from privql.policy.catalog import Catalog
-from tests.reference.values import Tables
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from privql.audit.reference.values import Row, Tables
 from privql.check.env import Env, Settings
 from privql.diagnostics import Source
 from privql.kernel.scalars import Value
 from privql.policy.build import build_catalog
 from privql.syntax import ast, unparse
-from tests.reference.values import Row, Tables
 
 Rows = list[tuple[Value, ...]]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from privql.audit import reference
+from privql.audit.reference.values import Publics, Tables
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.selection import Selected
 from privql.plan.measurements import Made
 from privql.plan.program import BlockPlan
-from tests import reference
-from tests.reference.values import Publics, Tables
 from tests.soundness.related import HOSTILE, Database, together
 
 SALT = b"related neighbours"

@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 import privql.release as room
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -22,7 +23,6 @@ from privql.kernel.scalars import Value, fields
 from privql.kernel.sums import Key
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
-from tests import reference
 from tests.noise.minimum_law import noisy_minimum_law
 from tests.soundness.neighbours import SALT, Bag, answer, moves
 from tests.soundness.world import KINDS, environment, random_row

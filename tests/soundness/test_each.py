@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.finish.table import Table
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
-from tests import reference
 from tests.soundness.related import environment, together
 from tests.soundness.related_neighbours import SALT, databases, random_public
 from tests.soundness.test_related_engine import frames

@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference.values import Tables
 from privql.check.relations import Aggregate
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
@@ -16,8 +18,6 @@ from privql.kernel.sums import Sums
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.bounds import contribution
-from tests import reference
-from tests.reference.values import Tables
 from tests.soundness.plain import Plain
 from tests.soundness.related import HONEST, PUBLIC, Database, environment, honest, policy, together
 from tests.soundness.related_neighbours import SALT

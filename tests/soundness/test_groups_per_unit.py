@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.kernel.measure import Measured
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
-from tests import reference
 from tests.soundness.neighbours import apart
 from tests.soundness.related import environment
 from tests.soundness.related_neighbours import SALT, World, groups_moved, once_found, world

@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference.values import Tables
 from privql.finish.cells import finish_block
 from privql.kernel.cost import Cost
 from privql.kernel.gaussian import greatest_mu
@@ -17,8 +19,6 @@ from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.steps import levels_of, recipes_of
 from privql.plan.program import BlockPlan
-from tests import reference
-from tests.reference.values import Tables
 from tests.soundness.neighbours import SALT, answer, apart, bags, moves
 from tests.soundness.test_sharing import plan_of
 from tests.soundness.world import KINDS, random_row

@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 import privql.release as release
+from privql.audit.reference.ranks import near_of
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -23,7 +24,6 @@ from privql.kernel.places import FINE, Runs, chosen
 from privql.kernel.ranks import FARTHEST, Placed
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
-from tests.reference.ranks import near_of
 from tests.soundness.neighbours import moves
 from tests.soundness.world import KINDS, environment
 

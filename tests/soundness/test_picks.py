@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import privql.release as room
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -18,7 +19,6 @@ from privql.kernel import picks
 from privql.kernel.picks import Picked
 from privql.noise.picks import picked
 from privql.pipeline.check import check_text
-from tests import reference
 from tests.soundness.neighbours import SALT, Bag
 from tests.soundness.world import KINDS, environment, random_row
 

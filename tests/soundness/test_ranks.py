@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 import privql.release as room
+from privql.audit.reference.ranks import ranked
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -22,7 +23,6 @@ from privql.kernel.ranks import Placed, Ranked, Ranks
 from privql.pipeline.check import check_text
 from privql.plan import ranks as plan_room
 from privql.plan.program import BlockPlan
-from tests.reference.ranks import ranked
 from tests.soundness.neighbours import SALT, Bag
 from tests.soundness.world import KINDS, Kind, environment, random_row
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured
@@ -14,7 +15,6 @@ from privql.kernel.selection import Selected
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.program import BlockPlan
-from tests import reference
 from tests.assurance import assured, length
 from tests.soundness.neighbours import apart
 from tests.soundness.related import environment

@@ -7,15 +7,15 @@ import random
 import pandas as pd
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference.ranks import ranked
+from privql.audit.reference.values import Tables
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
 from privql.finish.table import Table
 from privql.kernel.ranks import Placed
 from privql.kernel.selection import Selected
-from tests import reference
 from tests.assurance import assured, length
-from tests.reference.ranks import ranked
-from tests.reference.values import Tables
 from tests.soundness.related import PRIVATE_COLUMNS, together
 from tests.soundness.related_neighbours import SALT, World, databases, made_once_found, random_public
 from tests.soundness.related_queries import Queries

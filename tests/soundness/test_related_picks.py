@@ -10,12 +10,12 @@ from itertools import product
 
 import pytest
 
+from privql.audit import reference
+from privql.audit.reference.values import Tables
 from privql.kernel import picks
 from privql.kernel.picks import Picked, most_frequent
 from privql.kernel.sums import Key, Listed
 from privql.plan.lower import Lowered
-from tests import reference
-from tests.reference.values import Tables
 from tests.soundness.related_neighbours import POOLS, SALT, World, world
 from tests.soundness.related_queries import Queries
 from tests.soundness.test_related import accepted

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from privql.audit import reference
 from privql.diagnostics import Source
 from privql.finish.cells import finish_block
 from privql.finish.table import Table
@@ -16,7 +17,6 @@ from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import recipes_of
 from privql.plan.program import BlockPlan
-from tests import reference
 from tests.soundness.neighbours import SALT, moves
 from tests.soundness.world import KINDS, environment, random_row
 

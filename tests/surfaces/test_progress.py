@@ -79,6 +79,7 @@ def test_only_the_owner_is_told_how_far_it_is(applied: Command, monkeypatch: pyt
 
     for room in (cli, repl, owner, doctor):
         monkeypatch.setattr(room, "watched", seen)
+    monkeypatch.setattr(doctor, "quickly", lambda address: (1, ""))
     query = "SELECT COUNT(*) FROM patients SPEND EPSILON 0.1;"
     assert applied("run", "--as", "alice", "-c", query).code == 0
     assert applied("repl", "--as", "alice", stdin=query).code == 0
@@ -86,7 +87,8 @@ def test_only_the_owner_is_told_how_far_it_is(applied: Command, monkeypatch: pyt
     told.clear()
     assert applied("policy", "apply", "policy.pql").code == 0
     assert applied("doctor", "--policy", "policy.pql").code == 0
-    assert told == [("verifying patients", True)] * 2 + [("reading patients", True)]
+    assert {what for what, part in told if part} == {"verifying patients", "reading patients"}
+    assert [what for what, part in told if not part] == ["trying the engine of files"]
 
 
 def test_duckdb_says_how_far_it_is(tmp_path: Path) -> None:

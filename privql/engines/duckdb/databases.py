@@ -11,6 +11,7 @@ from privql.engines.duckdb.sources import described, paths
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql.expressions import name, text
 from privql.engines.sql.stored import Table
+from privql.kernel.scalars import Value, ValueType
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,6 +31,20 @@ def open(  # the name that every engine's module has for it
     return DuckDBEngine(
         {table: Source((path,), inside=inside) for table, inside in tables.items()}, owner_log=owner_log
     )
+
+
+def of_values(
+    address: object,
+    stored: Mapping[str, tuple[tuple[tuple[str, ValueType], ...], list[dict[str, Value]]]],
+    owner_log: Callable[[BaseException], None],
+) -> DuckDBEngine:
+    """An engine for which these are the tables, for the conformance kit: in its memory, which is all that it writes."""
+    from privql.engines.duckdb.engine import DuckDBEngine
+
+    engine = DuckDBEngine({}, owner_log=owner_log)
+    for table, (columns, rows) in stored.items():
+        engine.hold(table, columns, rows)
+    return engine
 
 
 def attached(connection: duckdb.DuckDBPyConnection, sources: Iterable[Source]) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from privql.engines.duckdb.sources import described, exposed, paths, read_scan, 
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
 from privql.engines.sql.cells import cells
 from privql.engines.sql.emit import Statement, emit
+from privql.engines.sql.expressions import name as quoted
 from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.sql.members import Arrays
 from privql.engines.sql.publics import arrays
@@ -30,7 +32,7 @@ from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, ReadScan, Rows
 from privql.engines.sql.stored import Table
 from privql.kernel.ranks import Ranked, Ranks
-from privql.kernel.scalars import ValueType
+from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Public, Scan, Unit
 
@@ -38,6 +40,7 @@ _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
 Term = Sums | Keys | Ranks
+Columns = tuple[tuple[str, ValueType], ...]
 
 # With it 50 million rows stay within 1 GB, what is more going to disk; more was measured to be no faster.
 MEMORY = "800MB"
@@ -134,6 +137,17 @@ class DuckDBEngine:
     def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every row has a value in each of these columns."""
         return self._never(table, columns, lambda names: "WHERE " + " OR ".join(f"{name} IS NULL" for name in names))
+
+    def hold(self, table: str, columns: Columns, rows: list[dict[str, Value]]) -> None:
+        """A table of these values, in this engine's memory."""
+        relation = quoted(f"held {table}")
+        listed = ", ".join(f"{quoted(column)} {DUCKDB.type_name(type)}" for column, type in columns)
+        self._connection.execute(f"CREATE TABLE {relation} ({listed})")
+        for at in range(0, len(rows), 50):
+            written = (", ".join(_stored(row[column], type) for column, type in columns) for row in rows[at : at + 50])
+            self._connection.execute(f"INSERT INTO {relation} VALUES {', '.join(f'({row})' for row in written)}")
+        self._sources[table] = Source()
+        self._tables[table] = Table(relation, described(self._connection, relation))
 
     def interrupt(self) -> None:
         self._connection.interrupt()
@@ -269,6 +283,13 @@ class DuckDBEngine:
             if self._owner_log is not None and not interrupted:
                 self._owner_log(cause)
         raise KeyboardInterrupt if interrupted else EngineError(kind, table)  # outside: else the cause is its context
+
+
+def _stored(value: Value, type: ValueType) -> str:
+    """A constant; NaN and infinities, which are no values, as what a column may hold."""
+    if isinstance(value, float) and not isfinite(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    return DUCKDB.literal(value, type).sql
 
 
 def _by_hand(cause: BaseException) -> bool:

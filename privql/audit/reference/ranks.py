@@ -6,10 +6,10 @@ import itertools
 import math
 from bisect import bisect_left, bisect_right
 
+from privql.audit.reference.relations import member, rows
+from privql.audit.reference.values import Publics, Tables, holds, in_steps
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value
-from tests.reference.relations import member, rows
-from tests.reference.values import Publics, Tables, holds, in_steps
 
 
 def ranked(ranks: Ranks, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[Ranked]:

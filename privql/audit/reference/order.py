@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import md5
 from struct import pack, unpack
 
+from privql.audit.reference.columns import types, unit_type
+from privql.audit.reference.values import Holder, Row, gathered, one_zero
 from privql.functions.scalar import evaluate, evaluate_term
 from privql.kernel.features import Frame, Neighbour, Nth, Order, Over, Rank, WindowCall
 from privql.kernel.scalars import TEXT, Scalar, Value, ValueType
 from privql.kernel.terms import Relation
-from tests.reference.columns import types, unit_type
-from tests.reference.values import Holder, Row, gathered, one_zero
 
 
 def grouped(given: Iterable[Row], values: Iterable[Scalar]) -> dict[tuple[Value, ...], list[Row]]:

@@ -7,6 +7,10 @@ from itertools import count
 from random import Random
 from typing import Literal, get_args
 
+from privql.audit import reference
+from privql.conformance.pools import PRICE, WIDE, some_value
+from privql.conformance.rows import Row
+from privql.conformance.terms import CALLS, COLUMNS, SMALL, Terms, hostile_rows
 from privql.kernel.features import (
     FACTOR_LIMIT,
     Bits,
@@ -50,10 +54,6 @@ from privql.kernel.terms import (
     UnitPart,
     Window,
 )
-from tests import reference
-from tests.engines.randoms import CALLS, COLUMNS, SMALL, Terms, hostile_rows
-from tests.engines.values import Row
-from tests.functions.pools import PRICE, WIDE, some_value
 
 Rows = dict[str, tuple[tuple[Value, ...], ...]]
 _OPERATIONS = {
@@ -116,13 +116,14 @@ class Trees(Terms):
             via = (near, far) if self.some(0.5) else (near,)
         unit = None if self.unit is None else (self.unit, dict(COLUMNS)[self.unit])
         read = tuple(c for c in COLUMNS if c[0] in ("j", "g", "t") or self.some(0.3))
-        scan: Relation = Scan(table, _UNIT, unit, False, read, via)
+        scan = Scan(table, _UNIT, unit, False, read, via)
+        leaf: Relation = scan
         dividing = [c for c, type in read if type.kind in DIVIDING]
         if dividing and self.some(0.3):
-            scan = UnitPart(scan, self.random.choice(dividing))
+            leaf = UnitPart(scan, self.random.choice(dividing))
         kept = [(self.fresh(), Field(c, type)) for c, type in read]
         made = [(self.fresh(), self.declared(dict(read))) for _ in range(self.random.choice((0, 0, 1)))]
-        return Project(scan, (*kept, *made))
+        return Project(leaf, (*kept, *made))
 
     def public(self) -> Public:
         types = [INT, TEXT, FLOAT, *(t for t in (PRICE, WIDE, BOOL, DATE, TIMESTAMP) if self.some(0.3))]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from privql.audit.reference.columns import types
+from privql.audit.reference.order import hash_by
+from privql.audit.reference.values import Row, different, equal, holds, in_order, plain
 from privql.functions.scalar import evaluate_term
 from privql.kernel.scalars import Scalar, Value
 from privql.kernel.terms import Combine, Join, Lookup, Public
-from tests.reference.columns import types
-from tests.reference.order import hash_by
-from tests.reference.values import Row, different, equal, holds, in_order, plain
 
 
 def named(public: Public, given: Sequence[tuple[Value, ...]]) -> list[Row]:

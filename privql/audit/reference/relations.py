@@ -8,6 +8,22 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
+from privql.audit.reference.beside import combined, joined, meets, named, taking_part
+from privql.audit.reference.order import called, grouped, hash_of
+from privql.audit.reference.values import (
+    Holder,
+    Owned,
+    Publics,
+    Row,
+    Tables,
+    different,
+    equal,
+    gathered,
+    holds,
+    in_order,
+    in_steps,
+    plain,
+)
 from privql.functions.scalar import evaluate_term
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Value
@@ -27,22 +43,6 @@ from privql.kernel.terms import (
     Scan,
     UnitPart,
     Window,
-)
-from tests.reference.beside import combined, joined, meets, named, taking_part
-from tests.reference.order import called, grouped, hash_of
-from tests.reference.values import (
-    Holder,
-    Owned,
-    Publics,
-    Row,
-    Tables,
-    different,
-    equal,
-    gathered,
-    holds,
-    in_order,
-    in_steps,
-    plain,
 )
 
 Group = tuple[tuple[Value, ...], int]

@@ -1,8 +1,8 @@
 """What a kernel term computes, said in Python over lists of rows: slow, and short enough to be believed."""
 
-from tests.reference.columns import types, unit_type
-from tests.reference.relations import by_unit, contributed, counted, rows, run
-from tests.reference.values import Owned, Publics, Row, Tables, in_steps
+from privql.audit.reference.columns import types, unit_type
+from privql.audit.reference.relations import by_unit, contributed, counted, rows, run
+from privql.audit.reference.values import Owned, Publics, Row, Tables, in_steps
 
 __all__ = [
     "Owned",

@@ -1,4 +1,4 @@
-"""Random terms of the kernel over one table of hostile values, and that table as a file."""
+"""Random terms of the kernel over one table of hostile values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from random import Random
 
-from privql.engines.sql.expressions import text
+from privql.audit.reference import types
+from privql.conformance.pools import NARROW, PRICE, WIDE, Call, calls, some_value
+from privql.conformance.rows import Columns, Row, column
 from privql.functions.scalar import resolve_cast
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import (
@@ -30,9 +31,6 @@ from privql.kernel.scalars import (
 from privql.kernel.sums import Balance, Contribution, Hats, Key, Powers, Sums
 from privql.kernel.terms import Filter, KeepRows, Project, Relation, Scan, Unit
 from privql.plan.bounds import coarsened
-from tests.engines.values import Columns, Row, column, connect, load
-from tests.functions.pools import NARROW, PRICE, WIDE, Call, calls, some_value
-from tests.reference import types
 
 COLUMNS: Columns = (
     ("i", INT), ("j", INT), ("f", FLOAT), ("g", FLOAT), ("d", PRICE), ("n", NARROW), ("w", WIDE), ("b", BOOL),
@@ -54,17 +52,6 @@ def hostile_rows(random: Random, count: int) -> list[Row]:
             kind = dict(COLUMNS)[c].kind
             row[c] = random.choice((None, *SMALL[kind]))
     return rows
-
-
-def write(rows: list[Row], path: Path) -> None:
-    """As Parquet, some of the NULLs of FLOAT columns as NaN or an infinity."""
-    with connect() as connection:
-        load(connection, "t", COLUMNS, rows)
-        for c, t in COLUMNS:
-            if t == FLOAT:
-                wild = "list_extract([NULL, 'nan', 'inf', '-inf'], CAST(1 + rowid % 4 AS INTEGER))"
-                connection.execute(f"UPDATE t SET {c} = CAST({wild} AS DOUBLE) WHERE {c} IS NULL")
-        connection.execute(f"COPY t TO {text(str(path))}")
 
 
 class Terms:
