@@ -14,7 +14,9 @@ from typing import Any
 
 from privql.frozen import frozen
 from privql.kernel.derivation import Derivation
-from privql.kernel.events import Events, Losing, cost_of, events, written
+from privql.kernel.events import Events, Losing, cost_of, events
+from privql.kernel.released import add_loss
+from privql.kernel.terms import Unit
 
 VERSION = 1
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
@@ -31,49 +33,42 @@ class Charged:
 
 @frozen
 class Sealed:
-    """Beside what was proved: whose answer it is. All of it is unknown of a query that was only checked."""
+    """Beside what was proved: whose answer it is."""
 
-    release: str | None = None
-    charged: tuple[Charged, ...] | None = None
-    commitments: Mapping[str, Any] | None = None
-    answer: str | None = None
-
-
-CHECKED = Sealed()
+    release: str
+    charged: tuple[Charged, ...]
+    commitments: Mapping[str, Any]
 
 
-def certificate(measured: Sequence[Losing], sealed: Sealed = CHECKED) -> str:
+def certificate(measured: Sequence[Losing], sealed: Sealed) -> str:
     derivation = Derivation()
-    places = [derivation.add(one) for one in measured]
-    units = [unit["name"] for unit in derivation.units]
-    lost: dict[int, Events] = {}
+    lost: dict[Unit, Events] = {}
     for one in measured:
-        unit = units.index(one.unit.name)
-        lost[unit] = lost.get(unit, ()) + events(one)
+        add_loss(one, derivation)
+        lost[one.unit] = lost.get(one.unit, ()) + events(one)
+    units = sorted(lost, key=lambda unit: unit.name)
     told: dict[str, Any] = {
         "certificate": VERSION,
         "release": sealed.release,
-        "units": derivation.units,
         "steps": derivation.steps,
-        "measured": places,
-        "costs": [_cost(unit, met) for unit, met in sorted(lost.items())],
-        "charged": None if sealed.charged is None else [_charged(line, units) for line in sealed.charged],
+        "costs": [_cost(unit, lost[unit], line) for unit in units for line in sealed.charged if line.unit == unit.name],
         "commitments": sealed.commitments,
-        "answer": sealed.answer,
     }
     return _json(told | {"digest": sha256(_json(told).encode()).hexdigest()})
 
 
-def _cost(unit: int, met: Events) -> dict[str, Any]:
-    cost = cost_of(met)
-    return {"unit": unit, "epsilon": str(cost.epsilon), "delta": str(cost.delta), "events": json.loads(written(met))}
+def _cost(unit: Unit, met: Events, paid: Charged) -> dict[str, Any]:
+    cost, events = cost_of(met), paid_for(paid.events)
+    told = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "budget": paid.budget, "paid": events}
+    return {"unit": [unit.name, unit.change_one], **told}
 
 
-def _charged(line: Charged, units: Sequence[str]) -> dict[str, Any]:
-    return {"unit": units.index(line.unit), "budget": line.budget, "events": json.loads(written(line.events))}
+def paid_for(met: Events) -> list[list[str]]:
+    """Each event by its kind, its ε and its δ."""
+    return [[event.kind, str(event.cost.epsilon), str(event.cost.delta)] for event in met]
 
 
 def commitments(salt: bytes, policy_version: int, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Of the policy, the query and its inputs."""
+    """Of the policy, the query, its inputs and its answer."""
     made = {name: sha256(salt + name.encode() + b"\0" + text.encode()).hexdigest() for name, text in texts.items()}
     return {"salt": salt.hex(), "policy_version": policy_version, **made}

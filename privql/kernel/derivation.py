@@ -4,17 +4,20 @@ A step says which rule it is (`rule`), the steps that it was given (`of`), what 
 depends on (`says`), and that conclusion (`gives`). No constant of the query is there but limits and bounds, and
 nothing of the data but what was released: bounds that were found, and never how many groups were.
 
-`verify` reads this, and shares no code with what wrote it (docs/proofs/certificates.md).
+`verify` reads this, and shares no code with what wrote it (docs/proofs/certificates.md). It knows fewer rules than
+there are here: whatever lets some of a unit's rows stay is `keep`, and what tells them something of others is `learn`.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
+from privql.kernel import rules
 from privql.kernel.numbering import Numbering
-from privql.kernel.proved import Proved, Unproved
-from privql.kernel.released import Released, released
-from privql.kernel.stable import Stable
+from privql.kernel.proved import Unproved, proved
+from privql.kernel.scalars import NULL, Field
+from privql.kernel.stable import Sets, Stable
 from privql.kernel.terms import (
     Combine,
     Filter,
@@ -25,13 +28,13 @@ from privql.kernel.terms import (
     Mark,
     Once,
     Project,
-    Public,
     Scan,
     UnitPart,
     Window,
 )
 
 Json = dict[str, Any]
+_NULLS = -1  # in a set of columns that are unique: but for NULLs
 
 
 class Derivation:
@@ -40,77 +43,88 @@ class Derivation:
     def __init__(self) -> None:
         self.steps: list[Json] = []
         self.numbering = Numbering()
-        self._added: dict[int, tuple[Proved, int]] = {}  # kept, so that no other takes its place in memory
+        self._added: dict[int, tuple[Stable, int]] = {}  # kept, so that no other takes its place in memory
 
-    def add(self, one: Proved) -> int:
+    def add(self, one: Stable) -> int:
         """The number of its step."""
+        proved(one, Stable)
+        if one.why[0] == "keep_where":  # a condition on each row alone: whatever it is, as much is known
+            return self.add(_given(one)[0])
         if id(one) not in self._added:
-            rule, given = one.why
+            given, rule, says = _said(one, self.numbering)
             of = [self.add(each) for each in given]
-            if isinstance(one, Stable):
-                says, gives = _said(one, self.numbering), _claim(one, self.numbering)
-            elif isinstance(one, Released):
-                says, gives = released(one, self.numbering)
-            else:
-                raise Unproved("there is nothing else that could be proved")
-            self._added[id(one)] = one, len(self.steps)
-            self.steps.append({"rule": rule, "of": of, "says": says, "gives": gives})
+            self._added[id(one)] = one, self.step(rule, of, says, _claim(one, self.numbering))
         return self._added[id(one)][1]
 
-    @property
-    def units(self) -> list[Json]:
-        return [{"name": unit.name, "change_one": unit.change_one} for unit in self.numbering.units]
+    def step(self, rule: str, of: list[int], says: Json, gives: Json) -> int:
+        self.steps.append({"rule": rule, "of": of, "says": says, "gives": gives})
+        return len(self.steps) - 1
+
+
+def _given(one: Stable) -> tuple[Stable, ...]:
+    return tuple(each for each in one.why[1] if isinstance(each, Stable))
 
 
 def _claim(one: Stable, by: Numbering) -> Json:
     return {
         "unit": by.unit(one.unit),
-        "unit_type": None if one.unit_type is None else str(one.unit_type),
+        "named_by": _named_by(one) if one.owned else None,
         "rows": one.rows,
         "columns": by.columns(one.columns),
-        "unique": by.sets(one.unique),
-        "apart": by.sets(one.apart),
-        "fixed": by.columns(one.fixed),
-        "owned": one.owned,
+        "fixed": by.columns(one.determined),
+        "unique": sorted(_unique(one.apart, by) + _unique(one.unique - one.apart, by, _NULLS)),
     }
 
 
-def _said(one: Stable, by: Numbering) -> Json:
+def _named_by(one: Stable) -> str:
+    return "ROW" if one.unit_type is None else str(one.unit_type)
+
+
+def _unique(sets: Sets, by: Numbering, *more: int) -> list[list[int]]:
+    return [[*more, *columns] for columns in by.sets(sets)]
+
+
+def _said(one: Stable, by: Numbering) -> tuple[tuple[Stable, ...], str, Json]:
+    """What it was given, by which rule, and what that was told."""
+    given = _given(one)
     match one.term:
         case Scan() as scan:
-            return _scan(scan, by)
-        case UnitPart(column=column):
-            return {"column": by.column(column)}
-        case Filter(input=Mark(column=column)) if one.why[0] == "keep_groups":
-            return {"column": by.column(column), "keys": by.named(_gathered(one.why[1][1]).keys)}
-        case Filter(condition=condition):
-            return {"reads": by.reads(condition)}
+            return given, "scan", _scan(scan, by)
+        case UnitPart(input=scan, column=column):
+            # what stays are the rows of one of the unit's groups
+            (value,) = (Field(name, type) for name, type in scan.columns if name == column)
+            groups = rules.keep_rows(rules.gather(given[0], ((f"{column} part", value),), ()), 1)
+            return (*given, groups), "keep_groups", {"same": [[by.column(column), by.column(f"{column} part")]]}
+        case Filter():
+            keys = _gathered(given[1]).keys
+            same = [[by.column(value.name), by.column(name)] for name, value in keys if isinstance(value, Field)]
+            return given, "keep_groups", {"same": same}
+        case KeepRows(limit=limit):
+            return given, "keep", {"limit": limit}
         case Project(columns=computed):
-            return {"columns": by.named(computed)}
-        case KeepRows(limit=limit, order=order):
-            return {"limit": limit, "order": by.reads(order)}
+            return given, "compute", {"columns": [[by.column(name), by.value(value)] for name, value in computed]}
+        case Mark(column=column, on=on, where=where):
+            return given, "learn", {"columns": [by.column(column)], "asks": by.asked(given[0].columns, on, where)}
+        case Window(calls=calls):
+            return given, "learn", {"columns": by.columns(name for name, _ in calls), "asks": None}
         case Lookup(public=public, on=named, where=where, most=most):
-            shared = [[by.column(name), str(type)] for name, type in public.columns]
-            beside = [[by.value(value), by.column(name)] for value, name in named]
-            return {"public": shared, "on": beside, "where": by.reads(where), "most": most}
+            types = dict(public.columns)
+            pairs = tuple((ours, Field(column, types[column])) for ours, column in named)
+            says = {"columns": by.columns(types), "on": by.pairs(pairs), "most": most}
+            return given, "lookup", {**says, "asks": by.asked(given[0].columns, pairs, where)}
         case Join(kind=kind, on=on, where=where):
-            return {"kind": kind, "on": by.pairs(on), "where": by.reads(where)}
-        case Mark(column=column, among=among, on=on, where=where):
-            theirs = [by.column(name) for name, _ in among.columns] if isinstance(among, Public) else None
-            return {"column": by.column(column), "public": theirs, "on": by.pairs(on), "where": by.reads(where)}
+            asks = by.asked(given[0].columns, on, where)
+            return given, "join", {"kind": kind, "on": by.pairs(on), "asks": asks}
         case Gather(keys=keys, features=features, listed=listed):
-            return {
-                "keys": by.named(keys),
-                "features": [[by.column(name), by.reads(made)] for name, made in features],
-                "listed": None if listed is None else [len(values) for values in listed],
-            }
+            by_keys = [[by.column(name), by.reads(value), str(value.type)] for name, value in keys]
+            most = None if listed is None else prod(map(len, listed))
+            return given, "gather", {"keys": by_keys, "more": by.columns(n for n, _ in features), "listed": most}
         case Combine(op=op, columns=sides):
-            return {"op": op, "columns": [[by.column(name) for name in each] for each in sides]}
-        case Window(partition=partition, order=order, calls=calls):
-            reads = by.reads(partition, order, tuple(call for _, call in calls))
-            return {"columns": [by.column(name) for name, _ in calls], "reads": reads}
+            left, right = given
+            renamed = _renamed(left, [(name, ours) for name, ours, _ in sides])
+            return (renamed, _renamed(right, [(name, theirs) for name, _, theirs in sides])), "combine", {"op": op}
         case Once():
-            return {}
+            return given, "once", {}
 
 
 def _scan(scan: Scan, by: Numbering) -> Json:
@@ -118,17 +132,21 @@ def _scan(scan: Scan, by: Numbering) -> Json:
     return {
         "table": scan.table,
         "unit": by.unit(scan.unit),
-        "unit_column": None if scan.unit_column is None else [scan.unit_column[0], str(scan.unit_column[1])],
+        "by": None if scan.unit_column is None else [scan.unit_column[0], str(scan.unit_column[1])],
         "key": scan.key,
-        "columns": [[by.column(name), name, str(type)] for name, type in scan.columns],
+        "columns": [[by.column(name), name, str(type), name in scan.unique] for name, type in scan.columns],
         "via": [[link.column, link.table, link.key[0], str(link.key[1])] for link in scan.via],
-        "unique": sorted(scan.unique),
     }
 
 
-def _gathered(groups: Proved) -> Gather:
+def _renamed(one: Stable, columns: list[tuple[str, str]]) -> Stable:
+    """A side of a set operation by its names; of what type they are makes no difference."""
+    return rules.compute(one, tuple((name, Field(of, NULL)) for name, of in columns))
+
+
+def _gathered(groups: Stable) -> Gather:
     """The groups of which `keep_groups` keeps some."""
-    term = groups.term if isinstance(groups, Stable) else None
-    term = term.input if isinstance(term, KeepRows) else term
-    assert isinstance(term, Gather)
+    term = groups.term.input if isinstance(groups.term, KeepRows) else groups.term
+    if not isinstance(term, Gather):
+        raise Unproved("groups that are kept were gathered")
     return term

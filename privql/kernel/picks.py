@@ -22,7 +22,8 @@ from typing import Literal
 
 from privql.kernel.cost import Cost
 from privql.kernel.features import Tally
-from privql.kernel.measure import grouping, sensitivity
+from privql.kernel.measure import grouping
+from privql.kernel.measure import moved as all_moved
 from privql.kernel.proved import RULE, Proved, Unproved
 from privql.kernel.scalars import Field, Scalar
 from privql.kernel.stable import Stable, owned
@@ -87,7 +88,7 @@ def moved(input: Stable, keys: tuple[Key | Listed, ...], candidates: Key, way: W
     """
     assert input.rows is not None
     if way == "HISTOGRAM":
-        return sensitivity(input.unit, input.rows, True, Tally()).l1
+        return all_moved(input, (*keys, candidates), Tally()).l1
     most = input.rows
     if apart(input, (*keys, candidates)) and all(isinstance(key, Key) for key in keys):
         most = min(most, prod(len(key.members) for key in keys))

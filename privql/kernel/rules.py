@@ -137,9 +137,10 @@ def keep_groups(
         same.append(Apply("not", (Apply("is_distinct", (value, Field(name, value.type)), BOOL),), BOOL))
     where = same[0] if len(same) == 1 else Apply("and", tuple(same), BOOL)
     kept = f"{keys[0][0]}_kept"
-    found = keep_where(mark(input, kept, groups, (), where), Field(kept, BOOL))
+    marked = mark(input, kept, groups, (), where)
+    found = keep_where(marked, Field(kept, BOOL))
     agreed = (value.name for _, value in keys if isinstance(value, Field)) if groups.rows == 1 else ()
-    return replace(found, fixed=found.fixed | frozenset(agreed), why=("keep_groups", (input, groups)), by=RULE)
+    return replace(found, fixed=found.fixed | frozenset(agreed), why=("keep_groups", (marked, groups)), by=RULE)
 
 
 def window(

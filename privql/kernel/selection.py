@@ -177,7 +177,7 @@ def truncated_geometric(
     keep = (Count if counted else Keep)(epsilon / each, delta / each)
     if not keep.sensible:
         raise Unproved("a selection needs an ε and a δ that its table can hold")
-    why = "truncated_geometric", (gathered,)
+    why = "truncated_geometric", (input,)
     term = Keys(gathered.term, tuple((name, value.type) for name, value in keys))
     return Selected(term, gathered.unit, gathered.rows, keep, Cost(epsilon, delta), why=why, by=RULE)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from privql.diagnostics import Source
+from privql.finish.result import Release
 from privql.frozen import frozen
-from privql.kernel.certificate import commitments
+from privql.kernel.certificate import commitments, paid_for
 from privql.kernel.derivation import Derivation
-from privql.kernel.events import written
 from privql.kernel.rules import scan
-from privql.kernel.verify import Refused, verified
+from privql.kernel.verify import Refused, verified, written
 from privql.names import fold
 from privql.pipeline.policies import owners_text
 from privql.pipeline.versions import opened
@@ -63,7 +63,7 @@ def attested(text: str, policy: str | None = None, ledger: str | Path | None = N
             _of_ledger(told, ledger)
     except Refused as why:
         return Attested(str(why))
-    costs = ((told["units"][line["unit"]]["name"], line["epsilon"], line["delta"]) for line in told["costs"])
+    costs = ((line["unit"][0], line["epsilon"], line["delta"]) for line in told["costs"])
     return Attested(None, tuple(costs), tuple(papers))
 
 
@@ -78,29 +78,27 @@ def _of_policy(told: Json, text: str) -> None:
 
 def _of_ledger(told: Json, path: str | Path) -> None:
     with opened(path) as ledger:
-        entry = ledger.entry(told["release"] or "")
+        entry = ledger.entry(told["release"])
+        known = entry if entry is not None and entry.state == "released" else None
+        kept = None if known is None else ledger.get_release(known.analyst, known.release_id)
         records = {record.version: record for record in ledger.policy_history()}
     if entry is None:
-        raise Refused(f"the ledger has no release {told['release']}")
-    if told["charged"] is None or told["commitments"] is None:
-        raise Refused("it is of a query that was only checked")
+        raise Refused(f"the ledger has no release {told['release'][:40]}")
     if told["commitments"]["policy_version"] != entry.policy_version:
         raise Refused("the ledger knows the release under another version of the policy")
     _of_policy(told, owners_text(records[entry.policy_version]))
+    paid = {(fold(line.unit), fold(line.budget), json.dumps(paid_for(line.events))) for line in entry.charges}
+    for line in told["costs"]:
+        if (fold(line["unit"][0]), fold(line["budget"]), json.dumps(line["paid"])) not in paid:
+            raise Refused("the ledger charged something else for it")
     if entry.state != "forgotten":
         _committed(told, {"query": entry.query, "inputs": entry.parameters})
-    names = [unit["name"] for unit in told["units"]]
-    paid = {(fold(line.unit), fold(line.budget), written(line.events)) for line in entry.charges}
-    for line in told["charged"]:
-        events = json.dumps(line["events"], separators=(",", ":"))
-        if (fold(names[line["unit"]]), fold(line["budget"]), events) not in paid:
-            raise Refused("the ledger charged something else for it")
+    if kept is not None and Release.from_bytes(kept.answer).proof != written(told):
+        raise Refused("the ledger's answer carries another certificate")
 
 
 def _committed(told: Json, texts: dict[str, str]) -> None:
     kept = told["commitments"]
-    if kept is None:
-        raise Refused("it is of a query that was only checked")
     for name, said in commitments(bytes.fromhex(kept["salt"]), kept["policy_version"], texts).items():
         if kept[name] != said:
             raise Refused(f"its {name} is another one")
@@ -112,16 +110,16 @@ def _undeclared(told: Json, catalog: Catalog) -> Iterator[str]:
         if step["rule"] != "scan":
             continue
         says, table = step["says"], catalog.table(step["says"]["table"])
-        names = {name for _, name, _ in says["columns"]}
+        names = {name for _, name, *_ in says["columns"]}
         if table is None or table.unit is None or not names <= {column.name for column in table.columns}:
             yield says["table"]
             continue
         own = Derivation()
         own.add(scan(scan_of(table, names, catalog)))
-        if _plain(own.steps[0]["says"], own.units) != _plain(says, told["units"]):
+        if _plain(own.steps[0]["says"]) != _plain(says):
             yield says["table"]
 
 
-def _plain(says: Json, units: list[Json]) -> Json:
-    """Without the numbers of units and columns, which differ from one derivation to another."""
-    return says | {"unit": units[says["unit"]], "columns": [column[1:] for column in says["columns"]]}
+def _plain(says: Json) -> Json:
+    """Without the numbers of columns, which differ from one derivation to another."""
+    return says | {"columns": [column[1:] for column in says["columns"]]}

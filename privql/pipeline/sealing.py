@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from hashlib import sha256
 from secrets import token_bytes
-from typing import Any
 
 from privql.finish.result import Release
 from privql.kernel.certificate import Charged, Sealed, certificate, commitments
@@ -22,13 +20,14 @@ def sealed(measured: Sequence[Losing], permit: Permit, request: Request, answer:
         "policy": owners_text(records[request.policy_version]),
         "query": request.query,
         "inputs": request.parameters,
+        "answer": told_of(answer),
     }
     told = commitments(token_bytes(32), request.policy_version, texts)
     met = {one.unit.name for one in measured}
     charged = tuple(Charged(line.unit, line.budget, line.events) for line in permit.charges if line.unit in met)
-    return certificate(measured, Sealed(permit.release_id, charged, told, digest_of(answer.told())))
+    return certificate(measured, Sealed(permit.release_id, charged, told))
 
 
-def digest_of(told: Any) -> str:
-    """Of the columns and rows of an answer, as JSON has them."""
-    return sha256(json.dumps(told, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def told_of(answer: Release) -> str:
+    """Its columns and rows, as JSON has them."""
+    return json.dumps(answer.told(), sort_keys=True, separators=(",", ":"))

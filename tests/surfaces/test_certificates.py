@@ -77,7 +77,7 @@ def test_what_is_answered_is_proved_to_whoever_asks(name: str, folder: Path) -> 
     ledger, policy = str(folder / "ledger.db"), str(folder / "policy.pql")
     assert main(["verify", str(certificate), "--policy", policy, "--ledger", ledger]) == 0
     (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
-    command = [str(certificate), "--policy-text", policy, "--answer", str(folder / "answer.json")]
+    command = [str(certificate), "--policy", policy, "--answer", str(folder / "answer.json")]
     assert verify.main(command) == 0
     answer["rows"] = [[0]]
     (folder / "answer.json").write_text(json.dumps(answer), "utf-8")
@@ -103,14 +103,18 @@ def _other(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
 FORGED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "another column": (_another_column, "the policy declares `visits` otherwise"),
     "another table": (_other("steps", 0, "says", "table", to="gone"), "the policy declares `gone` otherwise"),
-    "another unit": (_other("units", 0, "name", to="visit"), "the policy declares `visits` otherwise"),
+    "another type": (_other("steps", 0, "says", "columns", 0, 2, to="INT"), "the policy declares `visits` otherwise"),
+    "another reference": (_other("steps", 0, "says", "via", to=[]), "the policy declares `visits` otherwise"),
     "another release": (_other("release", to="r999"), "the ledger has no release r999"),
-    "another budget": (_other("charged", 0, "budget", to="other"), "the ledger charged something else for it"),
+    "another budget": (_other("costs", 0, "budget", to="other"), "the ledger charged something else for it"),
+    "more paid": (
+        lambda told: told["costs"][0]["paid"].append(["pure", "1", "0"]),
+        "the ledger charged something else for it",
+    ),
     "another query": (_other("commitments", "query", to="0" * 64), "its query is another one"),
+    "another answer": (_other("commitments", "answer", to="0" * 64), "the ledger's answer carries another certificate"),
     "another salt": (_other("commitments", "salt", to="0" * 64), "its policy is another one"),
     "another version": (_other("commitments", "policy_version", to=7), "under another version of the policy"),
-    "nothing charged": (_other("charged", to=None), "it is of a query that was only checked"),
-    "no texts": (_other("commitments", to=None), "it is of a query that was only checked"),
 }
 
 
@@ -123,6 +127,18 @@ def test_what_is_forged_under_a_digest_of_its_own_is_not_what_the_papers_say(nam
     assert attested(sealed_anew(told)).wrong is None  # by itself it cannot know
     wrong = attested(sealed_anew(told), ledger=folder / "ledger.db").wrong
     assert wrong is not None and says in wrong
+
+
+def test_the_derivation_of_another_query_holds_by_itself_and_is_not_the_ledgers(folder: Path) -> None:
+    """Of the same price, and put beside the texts, the answer and the charge of this one."""
+    mine, other = (
+        json.loads(run(folder, f"SELECT COUNT(*) FROM {table} SPEND EPSILON 0.25")[1].read_text("ascii"))
+        for table in ("patients", "notes")
+    )
+    forged = sealed_anew({**mine, "steps": other["steps"]})
+    assert mine["costs"][0]["epsilon"] == "1/4" and attested(forged, POLICY).wrong is None
+    assert attested(sealed_anew(mine), ledger=folder / "ledger.db").wrong is None
+    assert attested(forged, ledger=folder / "ledger.db").wrong == "the ledger's answer carries another certificate"
 
 
 def test_another_policy_and_what_is_none_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +173,7 @@ def test_the_owners_signature_is_checked(folder: Path, capsys: pytest.CaptureFix
     assert main([*verify_by, str(folder / "others")]) == 1
     assert capsys.readouterr().out == "refused: nobody who is named has signed it\n"
     told = json.loads(certificate.read_text("ascii"))
-    certificate.write_text(sealed_anew({**told, "release": "r2"}) + "\n", "ascii")  # what a signature is for
+    certificate.write_text(sealed_anew({**told, "release": "r999"}) + "\n", "ascii")  # what a signature is for
     assert main([*verify_by, str(folder / "owners")]) == 1
     certificate.write_text(sealed_anew(told) + "\n", "ascii")
     Path(f"{certificate}.sig").unlink()
