@@ -11,6 +11,7 @@ import json
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -21,11 +22,11 @@ from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.events import Events, among, events, read_within
 from privql.kernel.measure import Measured, Together
-from privql.kernel.picks import Picked
-from privql.kernel.places import chosen
+from privql.kernel.picks import Picked, Way
+from privql.kernel.places import Runs, chosen
 from privql.kernel.ranks import FARTHEST, Placed
 from privql.kernel.scalars import INT
-from privql.kernel.selection import Count, Selected
+from privql.kernel.selection import Count, Keep, Selected
 from privql.kernel.sums import cells
 from privql.ledger import Draw, Ledger, Permit, inside
 from privql.names import fold
@@ -38,6 +39,35 @@ from privql.noise.selection import counted, kept
 
 Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of one that was kept, or one level
 Wanted = Measured | Together | Selected | Chosen | Placed | Picked
+
+
+class Samplers:
+    """What draws: exactly, from the operating system's randomness. `release` takes no others; who audits a claim may
+    hand in worse ones to `drawn`, which pays for nothing and keeps nothing, and see that it notices."""
+
+    def laplace(self, scale: Fraction, size: int) -> Any:
+        return discrete_laplace(scale, size)
+
+    def gaussian(self, sigma: Fraction, size: int) -> Any:
+        return rounded_gaussian(sigma, size)
+
+    def exponential(self, runs: Runs, exponent: Fraction) -> int:
+        return exponential(runs, exponent)
+
+    def minimum(self, scores: Sequence[int], scale: Fraction) -> int:
+        return noisy_minimum(scores, scale)
+
+    def picked(self, counts: Sequence[int], picks: int, way: Way, exponent: Fraction) -> list[int]:
+        return picked(counts, picks, way, exponent)
+
+    def kept(self, units: Sequence[int], law: Keep) -> Sequence[bool]:
+        return kept(units, law)
+
+    def counted(self, units: Sequence[int], law: Count) -> Sequence[int | None]:
+        return counted(units, law)
+
+
+EXACT = Samplers()
 
 
 class Unpaid(Exception):
@@ -62,19 +92,19 @@ def release(
         raise Unpaid("a measurement needs a permit")
     if not all(type(one) in (Measured, Together, Selected, Chosen, Placed, Picked) for one in wanted):
         raise Unpaid("only what the kernel proved can be measured")
-    drawn = ledger.drawn(permit)
-    if step < len(drawn):
-        noisy = drawn[step].noisy
+    before = ledger.drawn(permit)
+    if step < len(before):
+        noisy = before[step].noisy
     else:
-        met = _covered(permit, drawn, wanted)
+        met = _covered(permit, before, wanted)
         try:
-            made = [_drawn(one, engine, publics) for one in wanted]
+            made = [drawn(one, engine, publics) for one in wanted]
         except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
             raise EngineError("failed") from None
         if not unmoved():
             raise EngineError("failed")
         noisy = ledger.draw(permit, step, met, json.dumps(made).encode())
-    return [_read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
+    return [read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
 
 
 def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) -> dict[str, Events]:
@@ -93,30 +123,31 @@ def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) ->
     return met
 
 
-def _drawn(one: Wanted, engine: Engine, publics: Publics) -> list[list[Any]]:
+def drawn(one: Wanted, engine: Engine, publics: Publics, samplers: Samplers = EXACT) -> list[list[Any]]:
+    """What is drawn of one measurement. It is paid for by whoever hands it out."""
     match one:
         case Measured():
-            return _noisy(one, engine, publics)
+            return _noisy(one, engine, publics, samplers)
         case Together():
-            return [row for each in one.of for row in _noisy(each, engine, publics)]
+            return [row for each in one.of for row in _noisy(each, engine, publics, samplers)]
         case Selected():
-            return _selected(one, engine, publics)
+            return _selected(one, engine, publics, samplers)
         case Chosen():
-            return _chosen(one, engine, publics)
+            return _chosen(one, engine, publics, samplers)
         case Placed():
-            return _placed(one, engine, publics)
+            return _placed(one, engine, publics, samplers)
         case Picked():
-            return _picked(one, engine, publics)
+            return _picked(one, engine, publics, samplers)
 
 
-def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[int]]:
+def _noisy(measured: Measured, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
     term = measured.term
     exact = engine.run(term, secrets.token_bytes(16), publics)
     columns: list[Any] = []
     at = 0
     for part in measured.parts:
         width = cells(part.contribution)
-        draw = rounded_gaussian if part.noise == "gaussian" else discrete_laplace
+        draw = samplers.gaussian if part.noise == "gaussian" else samplers.laplace
         noise = draw(part.scale, term.groups * width)
         columns.append(
             np.asarray(exact, dtype=object)[:, at : at + width] + noise.astype(object).reshape(term.groups, width)
@@ -125,38 +156,38 @@ def _noisy(measured: Measured, engine: Engine, publics: Publics) -> list[list[in
     return [list(row) for row in np.concatenate(columns, axis=1)]
 
 
-def _selected(selected: Selected, engine: Engine, publics: Publics) -> list[list[Any]]:
+def _selected(selected: Selected, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[Any]]:
     """Each group by itself, and a noisy number of its units if that is wanted; how many it has is forgotten."""
     groups = engine.groups(selected.term, secrets.token_bytes(16), publics)
     units = [number for _, number in groups]
     if isinstance(selected.keep, Count):
-        noisy = zip(groups, counted(units, selected.keep), strict=True)
+        noisy = zip(groups, samplers.counted(units, selected.keep), strict=True)
         return [[*map(value_to_json, group), number] for (group, _), number in noisy if number is not None]
-    coins = zip(groups, kept(units, selected.keep), strict=True)
+    coins = zip(groups, samplers.kept(units, selected.keep), strict=True)
     return [[value_to_json(value) for value in group] for (group, _), coin in coins if coin]
 
 
-def _chosen(chosen: Chosen, engine: Engine, publics: Publics) -> list[list[int]]:
+def _chosen(chosen: Chosen, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """Its number; how many units are of each level is forgotten."""
     units = engine.run(chosen.term, secrets.token_bytes(16), publics)
-    return [[noisy_minimum(chosen.scores([int(count) for count in units[:, 0]]), chosen.scale)]]
+    return [[samplers.minimum(chosen.scores([int(count) for count in units[:, 0]]), chosen.scale)]]
 
 
-def _placed(placed: Placed, engine: Engine, publics: Publics) -> list[list[int]]:
+def _placed(placed: Placed, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """A step for each rank in each group; which values were near is forgotten. A draw that went astray needs all."""
     salt = secrets.token_bytes(16)
     every = cache(lambda: engine.ranks(replace(placed.term, far=FARTHEST), salt, publics))
     groups = enumerate(engine.ranks(placed.term, salt, publics))
-    return [chosen(placed, group, lambda at=at: every()[at], exponential) for at, group in groups]  # type: ignore[misc]
+    return [chosen(placed, group, lambda at=at: every()[at], samplers.exponential) for at, group in groups]  # type: ignore[misc]
 
 
-def _picked(made: Picked, engine: Engine, publics: Publics) -> list[list[int]]:
+def _picked(made: Picked, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """The numbers of the candidates for each group; how many rows each has is forgotten."""
     counts = engine.run(made.term, secrets.token_bytes(16), publics).reshape(-1, len(made.candidates.members)).tolist()
-    return [picked(group, made.picks, made.way, made.exponent) for group in counts]
+    return [samplers.picked(group, made.picks, made.way, made.exponent) for group in counts]
 
 
-def _read(one: Wanted, rows: list[list[Any]]) -> Rows:
+def read(one: Wanted, rows: list[list[Any]]) -> Rows:
     if not isinstance(one, Selected):
         return [tuple(row) for row in rows]
     types = [type for _, type in one.term.columns] + [INT] * isinstance(one.keep, Count)

@@ -123,7 +123,7 @@ def _ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Engine:
     engine.preflight(scan for one in wanted for scan in scans(one.term.input))
     for one in wanted:
         engine.rehearse(one.term)
-    released, dummies = _inputs(check.query, desk)
+    released, dummies = inputs(check.query, desk)
     post = desk.places.post()
     for block in plans:
         for _, rel, columns in block.publics:
@@ -227,11 +227,11 @@ def _answer(
     query: CheckedQuery, blocks: Sequence[Table], desk: Desk, extra: Sequence[tuple[str, ValueType]] = ()
 ) -> Table:
     """The SQL above the blocks, over what is released, public or invented."""
-    released, dummies = _inputs(query, desk)
+    released, dummies = inputs(query, desk)
     return desk.places.post().run(query, blocks, released, dummies, extra)
 
 
-def _inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
+def inputs(query: CheckedQuery, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
     """The named answers and the invented rows that a query reads."""
     released = {name: release.table for name, release in _releases(query, desk).items()}
     return released, _dummies(query, desk)

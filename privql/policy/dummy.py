@@ -37,12 +37,16 @@ def dummy_frame(
     table: Table, catalog: Catalog, rows: int = ROWS, public_values: PublicValues | None = None
 ) -> pandas.DataFrame:
     """`dummy_rows` as a frame that an engine can read."""
+    return frame_of(table, dummy_rows(table, catalog, rows, public_values))
+
+
+def frame_of(table: Table, rows: Sequence[Sequence[Value]]) -> pandas.DataFrame:
+    """Rows of the table's columns, values as the kernel writes them, as a frame that an engine can read."""
     import pandas
 
-    invented = dummy_rows(table, catalog, rows, public_values)
     frame = {}
     for at, column in enumerate(table.columns):
-        values = [_python(row[at], column.type) for row in invented]
+        values = [_python(row[at], column.type) for row in rows]
         frame[column.name] = pandas.Series(values, dtype=_DTYPES.get(column.type.kind, "object"))
     return pandas.DataFrame(frame)
 
@@ -66,9 +70,9 @@ def dummy_rows(
         if known is None and column.references is not None and column.unit is None:
             known = _referenced(column.references, catalog, rows)
         if column.unit is not None:
-            invented[column.name] = [_nth_unit(column, index) for index in units]
+            invented[column.name] = [nth_unit(column, index) for index in units]
         elif key:
-            invented[column.name] = _distinct(column, rows, known)
+            invented[column.name] = distinct(column, rows, known)
         else:
             invented[column.name] = _varied(column, rows, known, choice)
     count = min((len(values) for values in invented.values()), default=0)
@@ -84,10 +88,10 @@ def _units_of_rows(table: Table, rows: int) -> list[int]:
     return owners[:rows]
 
 
-def _nth_unit(column: Column, index: int) -> Value:
+def nth_unit(column: Column, index: int) -> Value:
     """The same units in every table that tells them by the same type."""
     plain = replace(column, name=column.unit or column.name, references=None, values_from=None)
-    return _distinct(plain, index + 1, None)[index]
+    return distinct(plain, index + 1, None)[index]
 
 
 def _referenced(reference: tuple[str, str], catalog: Catalog, rows: int) -> list[Value] | None:
@@ -96,11 +100,11 @@ def _referenced(reference: tuple[str, str], catalog: Catalog, rows: int) -> list
     if table is None or target is None:
         return None
     if target.unit is not None:
-        return [_nth_unit(target, index) for index in sorted(set(_units_of_rows(table, rows)))]
-    return _distinct(target, rows, None)
+        return [nth_unit(target, index) for index in sorted(set(_units_of_rows(table, rows)))]
+    return distinct(target, rows, None)
 
 
-def _distinct(column: Column, count: int, known: Sequence[Value] | None) -> list[Value]:
+def distinct(column: Column, count: int, known: Sequence[Value] | None) -> list[Value]:
     """Up to `count` different values of a column, in order."""
     listed = known if known is not None else column.domain.values
     if listed is not None:

@@ -17,6 +17,7 @@ import privql
 from privql.diagnostics import PrivQLError
 from privql.surfaces import certificates, inputs
 from privql.surfaces.attack import attack_command
+from privql.surfaces.audit import audit_command
 from privql.surfaces.conformance import conformance_command
 from privql.surfaces.doctor import doctor_command
 from privql.surfaces.formats import FAULT, Printer
@@ -215,6 +216,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = command(commands, "demo", _demo, "a synthetic hospital, its policy and a priced report, released")
     demo.add_argument("folder", nargs="?", default="demo", metavar="FOLDER", help="where to put it (demo)")
     attack_command(commands, command)
+    audit_command(commands, command)
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
     doctor_command(commands, command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 import privql
+from privql.audit.replay import proved
 from privql.diagnostics import PrivQLError
-from privql.finish.result import Release
 from privql.session import Session
 from tests.soundness.neighbours import Bag
 from tests.soundness.world import POLICY, Kind
@@ -58,15 +57,6 @@ def session(frames: Mapping[str, object]) -> Iterator[Session]:
         yield opened
     finally:
         opened.close()
-
-
-SALTED = {"commitments", "answer", "digest"}  # what tells of the noisy numbers, or has a salt
-
-
-def proved(answer: Release) -> object:
-    proof = json.loads(answer.proof or "{}")
-    certificate = {**answer.certificate, "proof": None}
-    return certificate, {name: told for name, told in proof.items() if name not in SALTED}
 
 
 def observed(query: str, frames: Mapping[str, object], **params: object) -> object:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import privql.release as room
-from privql.audit import reference
+from privql.audit import answers as audit
+from privql.audit import exact, reference
+from privql.audit.answers import told
+from privql.audit.exact import SALT
 from privql.audit.reference.ranks import ranked
+from privql.audit.shown import Outcome
 from privql.check.env import Env
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
@@ -29,40 +32,18 @@ from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.pipeline.steps import Program
 from tests.hostile.clinic import table
-from tests.mechanisms.audit import Outcome
 from tests.soundness.neighbours import Bag
 from tests.soundness.world import Kind
 
-SALT = b"audited"
 
-
-class Remembering:
-    """An engine that is asked each question once."""
-
-    def __init__(self, engine: DuckDBEngine) -> None:
-        self._engine = engine
-        self._known: dict[tuple[str, Any], Any] = {}
-        self._last: dict[tuple[str, int], tuple[Any, Any]] = {}  # the same, by the very term: found sooner
-
-    def __getattr__(self, name: str) -> Any:
-        def ask(term: Any, salt: bytes, publics: Mapping[str, Any] | None = None) -> Any:
-            kept = self._last.get((name, id(term)))
-            if kept is not None and kept[0] is term:
-                return kept[1]
-            if (name, term) not in self._known:
-                self._known[name, term] = getattr(self._engine, name)(term, SALT, publics or {})
-            self._last[name, id(term)] = term, self._known[name, term]
-            return self._known[name, term]
-
-        return ask
-
+class Remembering(exact.Remembering):
     def check(self, units: Sequence[Bag], kind: Kind) -> None:
         """Whether all that it answered is what the reference says."""
         rows: list[reference.Row] = [
             {**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag
         ]
         tables = {kind.table: rows}
-        for (_, term), answer in self._known.items():
+        for (_, term), answer in self.answers.items():
             match term:
                 case Sums():
                     assert np.asarray(answer).tolist() == reference.run(term, tables, SALT)
@@ -100,40 +81,23 @@ def answers(check: StatementCheck, engine: Any, count: int, looking: bool) -> li
     assert check.plan is not None
     (block,) = check.plan.blocks
     if looking:
-        return [_told([[room._drawn(one, engine, {}) for one in block.looked_for]]) for _ in range(count)]
+        return audit.answers(block.looked_for, engine, {}, count)
     if block.looked_for or block.measured is None:
         return [_in_steps(check, engine) for _ in range(count)]
-    return [_told([room._drawn(block.measured, engine, {})]) for _ in range(count)]
+    return audit.answers([block.measured], engine, {}, count)
 
 
 def _in_steps(check: StatementCheck, engine: Any) -> Outcome:
-    told: list[Any] = []
+    steps: list[Any] = []
 
     def release(step: int, wanted: Sequence[Any], publics: Mapping[str, Table]) -> list[room.Rows]:
-        told.append([room._drawn(one, engine, publics) for one in wanted])
-        return [room._read(one, json.loads(json.dumps(rows))) for one, rows in zip(wanted, told[-1], strict=True)]
+        steps.append([room.drawn(one, engine, publics) for one in wanted])
+        return [room.read(one, json.loads(json.dumps(rows))) for one, rows in zip(wanted, steps[-1], strict=True)]
 
     assert check.query is not None and check.plan is not None
     Program(check.query, check.plan.blocks, release, _no_publics).run()
-    return _told(told)
+    return told(steps[-1], before=repr(steps[:-1]))
 
 
 def _no_publics(*given: object) -> Table:
     raise AssertionError("nothing public is read")
-
-
-def _told(steps: Sequence[Any]) -> Outcome:
-    """All steps but the last, and what is no number, in words; the numbers of the last."""
-    numbers: list[int] = []
-    return f"{steps[:-1]!r}{_words(steps[-1], numbers)}", tuple(numbers)
-
-
-def _words(value: Any, numbers: list[int]) -> str:
-    match value:
-        case list() | tuple():
-            return f"[{','.join(_words(each, numbers) for each in value)}]"
-        case int() | np.integer() | Fraction() if not isinstance(value, bool):
-            numbers.append(int(value))
-            return "#"
-        case _:
-            return repr(value)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from tests.reference.values import Tables
 
 from privql.check.env import Env
 from privql.diagnostics import Source
@@ -22,7 +23,6 @@ from tests import generate_ast
 from tests.assurance import assured, length
 from tests.check.clinic import clinic
 from tests.check.test_any_query import FUNCTIONS, NAMES, Public
-from tests.reference.values import Tables
 from tests.rewrites import rewriting
 from tests.rewrites.rewriting import WAYS, Way
 from tests.soundness import queries as typed

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from privql.audit import reference
+from privql.audit.claims import parts_apart
 from privql.kernel.measure import Measured
-from privql.kernel.sums import Sums, cells
+from privql.kernel.sums import Sums
 from privql.kernel.terms import Scan
 from tests.soundness.world import HOSTILE, KINDS, Kind, Row, random_row, read
 
@@ -92,17 +93,7 @@ def answer(sums: Sums, units: Sequence[Bag], kind: Kind) -> Cells:
 
 def apart(measured: Measured, one: Cells, other: Cells) -> list[Move]:
     """For each contribution, over all groups."""
-    out, at = [], 0
-    for contribution in measured.term.contributions:
-        width = cells(contribution)
-        moves = [
-            x - y
-            for a, b in zip(one, other, strict=True)
-            for x, y in zip(a[at : at + width], b[at : at + width], strict=True)
-        ]
-        out.append(Move(sum(map(abs, moves)), sum(m * m for m in moves)))
-        at += width
-    return out
+    return [Move(*moved) for moved in parts_apart(measured, one, other)]
 
 
 def bags(rows: Sequence[Row], kind: Kind, choice: random.Random) -> list[Bag]:

@@ -152,7 +152,7 @@ def test_from_the_engine_to_the_answer_bounds_are_found_as_seldom_as_their_law_s
     (chosen,) = searched(planned("people", "SUM(z BOUNDS AUTO)"))
     people = {"id": [f"u{at}" for at in range(12)], "z": [1] * 6 + [2] * 3 + [3] * 3}
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
-        seen = Counter(room._chosen(chosen, engine, {})[0][0] for _ in range(RUNS))
+        seen = Counter(room.drawn(chosen, engine, {})[0][0] for _ in range(RUNS))
         scores = chosen.scores([count for (count,) in engine.run(chosen.term, SALT).tolist()])
     law = noisy_minimum_law(scores[:8], math.exp(-float(chosen.cost.epsilon)))  # the others are as good as never taken
     assert min(law[:3]) > 0.1

@@ -184,7 +184,7 @@ def test_the_number_that_is_shown_is_that_of_the_engine() -> None:
     seen: dict[str, list[int]] = {"king": [], "maid": [], "cook": []}
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
         for _ in range(runs):
-            for job, number in room._selected(selected.selected, engine, {}):
+            for job, number in room.drawn(selected.selected, engine, {}):
                 seen[job].append(number)
     assert len(seen["cook"]) == runs and set(seen["king"]) <= {law.reach + 1}
     for job, units in (("king", 1), ("maid", 2), ("cook", 40)):
@@ -215,7 +215,7 @@ def test_a_group_of_one_person_appears_as_seldom_as_delta_says(units: int) -> No
     runs, seen = 400, 0
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
         for _ in range(runs):
-            kept = room._selected(selected.selected, engine, {})
+            kept = room.drawn(selected.selected, engine, {})
             assert ["cook"] in kept
             seen += ["king"] in kept
     keep = selected.selected.keep

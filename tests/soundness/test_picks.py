@@ -125,7 +125,7 @@ def test_from_the_engine_to_the_answer_values_are_chosen_as_often_as_their_law_s
     ages = [-3, 0, 1, 1, 1, 2, 5, None, 7, 7, 99]
     people = {"id": [f"u{at}" for at in range(len(ages))], "a": pa.array(ages, pa.int64())}
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
-        seen = Counter(room._picked(made, engine, {})[0][0] for _ in range(RUNS))
+        seen = Counter(room.drawn(made, engine, {})[0][0] for _ in range(RUNS))
         counts = engine.run(made.term, SALT)[:, 0].tolist()
     assert counts == [1, 0, 0, 1, 3, 1, 0, 0, 1, 0, 2 + 1]
     other = Counter(picked(counts, 1, "FLIP", made.exponent)[0] for _ in range(RUNS))

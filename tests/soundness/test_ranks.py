@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 
 import pyarrow as pa
 import pytest
 from scipy import stats
 
 import privql.release as room
+from privql.audit.claims import losses_apart, pieces
 from privql.audit.reference.ranks import ranked
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
-from privql.kernel.places import Rows, steps
 from privql.kernel.ranks import Placed, Ranked, Ranks
 from privql.pipeline.check import check_text
 from privql.plan import ranks as plan_room
@@ -67,24 +65,6 @@ def near(term: Ranks, units: Sequence[Bag], kind: Kind) -> list[Ranked]:
     return ranked(term, {kind.table: rows}, SALT)
 
 
-def moved(made: Placed, one: Sequence[Ranked], other: Sequence[Ranked]) -> int:
-    """How far the loss of the step that moves farthest moves, in all groups together."""
-    return sum(_apart(pieces(made, a), pieces(made, b)) for a, b in zip(one, other, strict=True))
-
-
-def pieces(made: Placed, group: Ranked) -> list[tuple[int, int]]:
-    count, met = group
-    near = [one for one in met if made.draw.loss(count, *one[1:]) < made.draw.clip]
-    return steps(made.draw, Rows(0, count, made.term.steps.low, made.term.steps.high), near)
-
-
-def _apart(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> int:
-    ends = [list(accumulate(length for length, _ in pieces)) for pieces in (one, other)]
-    assert ends[0][-1] == ends[1][-1]
-    starts = sorted({0, *ends[0][:-1], *ends[1][:-1]})
-    return max(abs(one[bisect_right(ends[0], at)][1] - other[bisect_right(ends[1], at)][1]) for at in starts)
-
-
 def farthest(made: Placed, table: str, seed: str) -> int:
     kind, choice = KINDS[table], random.Random(seed)
     pool = [random_row(choice) for _ in range(40)]
@@ -100,7 +80,7 @@ def farthest(made: Placed, table: str, seed: str) -> int:
     for _ in range(PAIRS):
         others = [bag() for _ in range(choice.randint(0, 6))]
         pair = [*others, bag()], ([*others, bag()] if kind.change_one else others)
-        found = max(found, moved(made, *(near(made.term, units, kind) for units in pair)))
+        found = max(found, losses_apart(made, *(near(made.term, units, kind) for units in pair)))
     return found
 
 
@@ -139,7 +119,7 @@ def test_from_the_engine_to_the_answer_values_are_drawn_as_often_as_their_law_sa
     ages = [-3, 0, 1, 1, 1, 2, 5, None, 7]
     people = {"id": [f"u{at}" for at in range(len(ages))], "a": pa.array(ages, pa.int64())}
     with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
-        seen = Counter(room._placed(made, engine, {})[0][0] for _ in range(RUNS))
+        seen = Counter(room.drawn(made, engine, {})[0][0] for _ in range(RUNS))
         losses = _each(made, engine.ranks(made.term, SALT)[0])
     assert losses == [6, 6, 6, 4, 0, 2, 4, 4, 4, 6, 6]
     weights = [math.exp(-float(made.draw.exponent) * loss) for loss in losses]

@@ -1,0 +1,109 @@
+"""What is exact below the noise: asked of the engine, or computed row by row by the reference; and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from privql.audit import reference
+from privql.audit.reference.ranks import ranked
+from privql.audit.reference.values import Tables
+from privql.audit.world import read
+from privql.engines.interface import NO_PUBLICS, Cells, Engine, Publics
+from privql.kernel.bounds import Chosen
+from privql.kernel.measure import Measured, Together
+from privql.kernel.picks import Picked
+from privql.kernel.ranks import Placed, Ranked, Ranks
+from privql.kernel.scalars import Value, ValueType
+from privql.kernel.selection import Selected
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Scan
+from privql.release import Wanted
+
+SALT = b"audited"
+Group = tuple[tuple[Value, ...], int]
+
+
+class ByReference:
+    """An engine that takes its time: rows in Python, and what each term means said once more."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = read(tables)
+
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        cells = reference.run(sums, self._tables, salt, _rows(publics))
+        return np.array(cells, dtype=object).reshape(sums.groups, sums.width)
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return ranked(ranks, self._tables, salt, _rows(publics))
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
+        return reference.counted(keys, self._tables, salt, _rows(publics))
+
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        """Every source is there."""
+
+    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+        """Every term means something."""
+
+    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        return True
+
+    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        return True
+
+    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+        return True
+
+    def interrupt(self) -> None:
+        """It never takes long."""
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+def _rows(publics: Publics) -> Mapping[str, Sequence[tuple[Value, ...]]]:
+    return {name: given.rows for name, given in publics.items()}
+
+
+class Remembering:
+    """An engine that is asked each question once, by one salt: what is drawn upon its answers is drawn anew."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self._known: dict[tuple[str, Any], Any] = {}
+        self._last: dict[tuple[str, int], tuple[Any, Any]] = {}  # the same, by the very term: found sooner
+
+    def __getattr__(self, name: str) -> Any:
+        def ask(term: Any, salt: bytes, publics: Mapping[str, Any] | None = None) -> Any:
+            kept = self._last.get((name, id(term)))
+            if kept is not None and kept[0] is term:
+                return kept[1]
+            if (name, term) not in self._known:
+                self._known[name, term] = getattr(self._engine, name)(term, SALT, publics or {})
+            self._last[name, id(term)] = term, self._known[name, term]
+            return self._known[name, term]
+
+        return ask
+
+    @property
+    def answers(self) -> Mapping[tuple[str, Any], Any]:
+        """All that it was asked, and what it said."""
+        return self._known
+
+
+def exact(made: Wanted, engine: Engine, publics: Publics) -> Any:
+    """All that noise is put upon, in a form that can be compared."""
+    match made:
+        case Measured() | Chosen() | Picked():
+            return [[int(cell) for cell in row] for row in engine.run(made.term, SALT, publics).tolist()]
+        case Selected():
+            return {group: int(units) for group, units in engine.groups(made.term, SALT, publics)}
+        case Placed():
+            return [
+                (int(n), [tuple(map(int, met)) for met in near]) for n, near in engine.ranks(made.term, SALT, publics)
+            ]
+        case Together():
+            return [exact(one, engine, publics) for one in made.of]
