@@ -42,7 +42,7 @@ Share = Annotated[Fraction, lambda x: 0 <= x <= 1]
 Chance = Annotated[Fraction, lambda x: 0 < x < 1]
 Positive = Annotated[Fraction, lambda x: x > 0]
 Hex = Annotated[str, lambda text: re.fullmatch("[0-9a-f]{64}", text)]
-Unit = tuple[str, bool]  # its name, and whether a neighbour has another in its place
+Unit = tuple[Annotated[str, str.isprintable], bool]  # its name, and whether a neighbour has another in its place
 Columns = frozenset[Natural]  # numbers, which tell nothing of names
 Compared = tuple[tuple[Natural | None, str], tuple[Natural | None, str]]  # which columns, if they are some; their types
 Declared = tuple[tuple[Natural, str, str, bool], ...]  # columns: name, type, and whether no two rows share a value

@@ -73,7 +73,7 @@ def _of_policy(told: Json, text: str) -> None:
     if any(one.severity == "error" for one in found):
         raise Refused("this policy is none that could be applied")
     for name in _undeclared(told, catalog):
-        raise Refused(f"the policy declares `{name}` otherwise")
+        raise Refused(f"the policy declares `{_shown(name)}` otherwise")
 
 
 def _of_ledger(told: Json, path: str | Path) -> None:
@@ -83,7 +83,7 @@ def _of_ledger(told: Json, path: str | Path) -> None:
         kept = None if known is None else ledger.get_release(known.analyst, known.release_id)
         records = {record.version: record for record in ledger.policy_history()}
     if entry is None:
-        raise Refused(f"the ledger has no release {told['release'][:40]}")
+        raise Refused(f"the ledger has no release {_shown(told['release'])}")
     if told["commitments"]["policy_version"] != entry.policy_version:
         raise Refused("the ledger knows the release under another version of the policy")
     _of_policy(told, owners_text(records[entry.policy_version]))
@@ -118,6 +118,11 @@ def _undeclared(told: Json, catalog: Catalog) -> Iterator[str]:
         own.add(scan(scan_of(table, names, catalog)))
         if _plain(own.steps[0]["says"]) != _plain(says):
             yield says["table"]
+
+
+def _shown(name: str) -> str:
+    """A name that anybody may have written, as a terminal shows it and obeys it in nothing."""
+    return name[:60] if name.isprintable() else ascii(name[:60])
 
 
 def _plain(says: Json) -> Json:

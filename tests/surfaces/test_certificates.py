@@ -103,6 +103,11 @@ def _other(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
 FORGED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "another column": (_another_column, "the policy declares `visits` otherwise"),
     "another table": (_other("steps", 0, "says", "table", to="gone"), "the policy declares `gone` otherwise"),
+    "a table of a name that a terminal would obey": (
+        _other("steps", 0, "says", "table", to="\x1b[2J\nproved"),
+        r"the policy declares `'\x1b[2J\nproved'` otherwise",
+    ),
+    "a release of such a name": (_other("release", to="\x1b[2J"), r"the ledger has no release '\x1b[2J'"),
     "another type": (_other("steps", 0, "says", "columns", 0, 2, to="INT"), "the policy declares `visits` otherwise"),
     "another reference": (_other("steps", 0, "says", "via", to=[]), "the policy declares `visits` otherwise"),
     "another release": (_other("release", to="r999"), "the ledger has no release r999"),
