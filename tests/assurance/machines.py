@@ -95,6 +95,17 @@ _ALL = (
         ("soundness/test_plain.py::test_an_answer_without_noise_is_that_of_plain_sql",),
         beside=("refused", "drawn or rounded"),
     ),
+    Machine(
+        "audit",
+        "black-box audit: 10^5 answers of each of two neighbours",
+        "pairs",
+        200,
+        (
+            "mechanisms/test_audit.py::test_no_answers_contradict_the_claim",
+            "mechanisms/test_audit.py::test_no_answers_to_random_queries_contradict_it",
+        ),
+        beside=("answers", "half shown"),
+    ),
 )
 
 MACHINES = {machine.name: machine for machine in _ALL}

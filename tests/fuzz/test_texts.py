@@ -23,8 +23,8 @@ from tests.fuzz.pieces import PARAMS, POLICY, VALUES
 from tests.fuzz.texts import Texts
 
 SECONDS = 2  # of the processor's time
-QUERIES, POLICIES, HANDED = range(length(4, 4000)), range(length(2, 700)), range(length(2, 300))
-EACH = length(400, 2000)
+QUERIES, POLICIES, HANDED = range(length(4, 1000)), range(length(2, 180)), range(length(2, 80))
+EACH = length(400, 8000)
 
 
 @contextmanager

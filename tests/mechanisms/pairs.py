@@ -25,6 +25,7 @@ class Pair:
     other: Sequence[Bag]
     reached: float = 0.5  # what part of the claim a long run must show
     looking: bool = False  # whether only what finds groups or bounds is looked at, by its own share of ε
+    whole: str = ""  # the query, if it was written by chance
 
     @property
     def kind(self) -> Kind:
@@ -32,7 +33,10 @@ class Pair:
 
     @property
     def text(self) -> str:
-        return f"SELECT {self.query} FROM {self.table} {self.clauses} SPEND EPSILON {self.epsilon}{self.delta}"
+        return (
+            self.whole
+            or f"SELECT {self.query} FROM {self.table} {self.clauses} SPEND EPSILON {self.epsilon}{self.delta}"
+        )
 
     @property
     def epsilon(self) -> int:

@@ -6,7 +6,6 @@ by a fifth less noise, half of a sensitivity, a factor 2 forgotten, the same aud
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,13 +21,14 @@ from privql.noise.gaussian import rounded_gaussian
 from privql.noise.laplace import discrete_laplace
 from privql.noise.minimum import noisy_minimum
 from privql.noise.picks import picked
+from tests.assurance import SOAK, assured, length
 from tests.mechanisms.answering import answers, asked, claimed, remembering
 from tests.mechanisms.pairs import PAIRS, Pair
+from tests.mechanisms.random_pairs import random_pair
 from tests.mechanisms.registry import LESS
 from tests.soundness.world import environment
 
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
-DRAWS = 100_000 if SOAK else 1000
+DRAWS = length(1000, 100_000)
 ENV = environment()
 NAMED = {pair.name: pair for pair in PAIRS}
 
@@ -49,11 +49,24 @@ def audited(pair: Pair, draws: int) -> tuple[float, float]:
 @pytest.mark.parametrize("name", NAMED)
 def test_no_answers_contradict_the_claim(name: str) -> None:
     steps = not SOAK and ("found" in name or "bounds" in name)  # each draw of these takes as long as many
-    found, epsilon = audited(NAMED[name], DRAWS // 4 if steps else DRAWS)
-    assert found <= epsilon
-    if SOAK:
-        print(f"{name}: ε >= {found:.3f} of {epsilon:g}")
-        assert found >= NAMED[name].reached * epsilon
+    draws = DRAWS // 4 if steps else DRAWS
+    with assured("audit") as tally:
+        found, epsilon = audited(NAMED[name], draws)
+        tally["tried"] += 1
+        tally["answers"] += 2 * draws
+        assert found <= epsilon
+        assert not SOAK or found >= NAMED[name].reached * epsilon
+
+
+@pytest.mark.parametrize("seed", range(length(2, 165)))
+def test_no_answers_to_random_queries_contradict_it(seed: int) -> None:
+    with assured("audit") as tally:
+        pair = random_pair(seed, ENV)
+        found, epsilon = audited(pair, DRAWS)
+        tally["tried"] += 1
+        tally["answers"] += 2 * DRAWS
+        tally["half shown"] += found >= epsilon / 2
+        assert found <= epsilon, pair
 
 
 def _half(made: Sensitivity) -> Sensitivity:
