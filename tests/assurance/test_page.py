@@ -15,6 +15,7 @@ from tests.docs.markdown import REWRITE, ROOT
 
 TESTS = ROOT / "tests"
 _RECORDED = re.compile(r'\bassured\("([\w-]+)"\)')
+_LONGER = re.compile(r"^from tests\.assurance import .*\b(length|SOAK)\b", re.MULTILINE)
 _OWN = "assurance"
 
 
@@ -59,6 +60,16 @@ def test_every_machine_is_there_and_records_itself() -> None:
     for file, names in recorded.items():
         for name in names:
             assert name in MACHINES and file in MACHINES[name].files, f"{file} records {name}"
+
+
+def test_whatever_may_take_longer_is_a_machine() -> None:
+    ours = {file for machine in MACHINES.values() for file in machine.files}
+    longer = {
+        str(path.relative_to(TESTS))
+        for path in TESTS.rglob("test_*.py")
+        if path.parent.name != _OWN and _LONGER.search(path.read_text(encoding="utf-8"))
+    }
+    assert longer - ours == set()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import xml.etree.ElementTree as Xml
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,8 +16,8 @@ from privql.attacks import ROWS, Given, Outcome, attack, refused
 from privql.attacks.asked import Exact, Paid, Through
 from privql.attacks.outcome import sparkline
 from privql.attacks.wards import CHIEF, TABLES, Wards, counted
+from tests.assurance import SOAK, assured
 
-SOAK = os.environ.get("PRIVQL_SOAK") == "1"
 SIZES = {"averaging": 150, "differencing": 250, "tracker": 250, "reconstruct": 128, "membership": 400}
 
 
@@ -30,16 +29,18 @@ def carried_out(name: str, epsilon: str = "1", delta: str = "1e-6", rows: int | 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_exact_answers_tell_all_and_privql_what_theory_says(name: str) -> None:
-    outcome = carried_out(name)
-    for line in outcome.lines:
-        assert line.truth >= (0.95 if "means" in line.way else 0.99), line
-        assert line.within, line
-    assert len(outcome.lines) >= 3 and outcome.within
-    picture = Xml.fromstring(outcome.picture)
-    assert picture.tag.endswith("svg") and "prefers-color-scheme:dark" in outcome.picture
-    assert "nan" not in outcome.picture and "http" not in outcome.picture.replace("http://www.w3.org/2000/svg", "")
-    told = str(outcome)
-    assert told.startswith(f"{name}: ") and all(line.way in told for line in outcome.lines)
+    with assured("attacks") as tally:
+        tally["tried"] += 1
+        outcome = carried_out(name)
+        for line in outcome.lines:
+            assert line.truth >= (0.95 if "means" in line.way else 0.99), line
+            assert line.within, line
+        assert len(outcome.lines) >= 3 and outcome.within
+        picture = Xml.fromstring(outcome.picture)
+        assert picture.tag.endswith("svg") and "prefers-color-scheme:dark" in outcome.picture
+        assert "nan" not in outcome.picture and "http" not in outcome.picture.replace("http://www.w3.org/2000/svg", "")
+        told = str(outcome)
+        assert told.startswith(f"{name}: ") and all(line.way in told for line in outcome.lines)
 
 
 @pytest.mark.parametrize(("name", "epsilon"), [("differencing", "0.25"), ("reconstruct", "3"), ("membership", "3")])

@@ -1,12 +1,11 @@
 """Intervals enclose the exact number as often as they say, and are no wider than that takes.
 
-`PRIVQL_SOAK=1` simulates ten thousand releases of every case.
+`make soak MACHINE=intervals` simulates ten thousand releases of every case.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,8 +16,8 @@ from benchmarks.coverage import Case, Figures, Simulated, cases, judged
 from privql.finish import resampling
 from privql.finish.resampling import bounds_of
 from privql.kernel.tails import halfwidth
+from tests.assurance import SOAK, assured
 
-SOAK = os.environ.get("PRIVQL_SOAK") == "1"
 QUICK = {"SUM / COUNT", "LN(COUNT)", "n - LAG(n)", "VAR_POP", "COVAR_POP", "REGR_SLOPE", "ABS(n - LAG(n))", "CORR"}
 BY_LAW = {"COUNT", "SUM", "AVG"}
 USUAL = Fraction(95, 100)
@@ -96,8 +95,11 @@ def test_a_divisor_that_could_be_nothing_says_nothing() -> None:
         assert math.log(count) < pair[1] < math.log(count + 8)
 
 
-def test_every_case_covers() -> None:
-    for case in cases() if SOAK else ():
+@pytest.mark.parametrize("at", range(len(list(cases()))) if SOAK else ())
+def test_every_case_covers(at: int) -> None:
+    case = list(cases())[at]
+    with assured("intervals") as tally:
+        tally["tried"] += 10_000
         made = judged(case, 10_000)
         assert made.coverage >= 0.94, str(case)
         if case.regular:

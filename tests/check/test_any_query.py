@@ -6,7 +6,6 @@ of an answer must lie in the domain that the check names for its column.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 
@@ -15,9 +14,10 @@ import pytest
 from privql.session import Session
 from privql.syntax import unparse
 from tests import generate_ast
+from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
+PARTS = range(length(4, 40))
 NAMES = ["code", "name", "population", "area", "founded", "open", "id", "height", "staff", "checked", "Long Name",
          "age", "sex", "cost", "r", "s", "regions", "stations", "patients", "tall"]  # fmt: skip
 FUNCTIONS = ["count", "SUM", "avg", "lag", "max", "min", "coalesce", "UPPER", "ABS", "row_number", "rank", "round",
@@ -25,19 +25,21 @@ FUNCTIONS = ["count", "SUM", "avg", "lag", "max", "min", "coalesce", "UPPER", "A
              "extract", "random", "ntile", "quantile"]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(40 if SOAK else 4))
+@pytest.mark.parametrize("seed", PARTS)
 def test_no_text_is_a_fault(seed: int, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault would be raised as itself: refusals are diagnostics of the check."""
-    monkeypatch.setattr(generate_ast, "NAMES", NAMES)
-    monkeypatch.setattr(generate_ast, "FUNCTIONS", FUNCTIONS)
-    monkeypatch.setattr(generate_ast, "TYPES", ["INT", "TEXT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL", "BOOL"])
-    for at in range(300):
-        trees = Trees(seed * 300 + at)
-        text = unparse(trees.query(trees.random.choice((1, 2, 3))) if at % 4 else trees.statement(2))
-        check = session.check_text(text)
-        assert check.ok or all(d.code in d.to_json()["code"] and d.message for d in check.diagnostics), text
-        check.to_json()
-        str(check)
+    with assured("any-query") as tally:
+        tally["tried"] += 300
+        monkeypatch.setattr(generate_ast, "NAMES", NAMES)
+        monkeypatch.setattr(generate_ast, "FUNCTIONS", FUNCTIONS)
+        monkeypatch.setattr(generate_ast, "TYPES", ["INT", "TEXT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL", "BOOL"])
+        for at in range(300):
+            trees = Trees(seed * 300 + at)
+            text = unparse(trees.query(trees.random.choice((1, 2, 3))) if at % 4 else trees.statement(2))
+            check = session.check_text(text)
+            assert check.ok or all(d.code in d.to_json()["code"] and d.message for d in check.diagnostics), text
+            check.to_json()
+            str(check)
 
 
 class Public:
@@ -157,20 +159,22 @@ class Public:
         return text
 
 
-@pytest.mark.parametrize("seed", range(40 if SOAK else 4))
+@pytest.mark.parametrize("seed", PARTS)
 def test_what_passes_runs_and_says_of_its_columns_what_is_so(seed: int, session: Session) -> None:
-    queries, refused = Public(seed), Counter[str]()
-    for _ in range(60):
-        text = queries.query()
-        check = session.check(text)
-        if not check.ok:
-            refused.update(d.code for d in check.diagnostics)
-            assert {d.code for d in check.diagnostics} <= {"PQL0203", "PQL0301", "PQL0306", "PQL0302"}, str(check)
-            continue
-        answer = session.run(text)
-        for row in answer.rows:
-            for column, value in zip(check.columns, row, strict=True):
-                assert value in column.attribute.domain, (text, column.name, column.domain, value)
-        again = session.run(f"WITH q AS ({text}) SELECT * FROM (SELECT * FROM q) AS q")
-        assert Counter(again.rows) == Counter(answer.rows), text
-    assert refused.total() < 30, refused
+    with assured("any-query") as tally:
+        tally["tried"] += 60
+        queries, refused = Public(seed), Counter[str]()
+        for _ in range(60):
+            text = queries.query()
+            check = session.check(text)
+            if not check.ok:
+                refused.update(d.code for d in check.diagnostics)
+                assert {d.code for d in check.diagnostics} <= {"PQL0203", "PQL0301", "PQL0306", "PQL0302"}, str(check)
+                continue
+            answer = session.run(text)
+            for row in answer.rows:
+                for column, value in zip(check.columns, row, strict=True):
+                    assert value in column.attribute.domain, (text, column.name, column.domain, value)
+            again = session.run(f"WITH q AS ({text}) SELECT * FROM (SELECT * FROM q) AS q")
+            assert Counter(again.rows) == Counter(answer.rows), text
+        assert refused.total() < 30, refused

@@ -7,7 +7,6 @@ to answers - and one that is too wide costs noise. So both ways are held: no row
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -24,10 +23,11 @@ from privql.functions.scalar import calendar, evaluate_term, infer
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, decimal
 from privql.pipeline.check import check_text
 from privql.session import Session
+from tests.assurance import assured, length
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
 
-SEEDS = 400 if os.environ.get("PRIVQL_SOAK") else 8
+SEEDS = length(8, 400)
 ENV = environment()
 DECLARED: dict[str, tuple[Value, ...]] = {
     **HOSTILE,
@@ -101,32 +101,34 @@ class Nested(Queries):
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_no_row_lies_outside_what_is_believed(seed: int) -> None:
-    queries, choice = Nested(seed), random.Random(seed)
-    tried = inside = 0
-    while tried < 50:
-        text = queries.query()
-        one, _ = next(iter(check_text(Source(text), ENV)))
-        if not one.ok:
-            assert {d.code for d in one.diagnostics} <= {"PQL0301", "PQL0402", "PQL0403", "PQL0404"}, str(one)
-            continue
-        tried += 1
-        assert one.plan is not None
-        made = one.plan.blocks[0].block
-        for row in rows(choice, 60):
-            found = reached(made.rel, row)
-            if found is None:
+    with assured("narrowing") as tally:
+        tally["tried"] += 50
+        queries, choice = Nested(seed), random.Random(seed)
+        tried = inside = 0
+        while tried < 50:
+            text = queries.query()
+            one, _ = next(iter(check_text(Source(text), ENV)))
+            if not one.ok:
+                assert {d.code for d in one.diagnostics} <= {"PQL0301", "PQL0402", "PQL0403", "PQL0404"}, str(one)
                 continue
-            for key in made.keys:
-                assert evaluate_term(key.value, found) in key.members, (text, key.name, row)
-            for aggregate in made.aggregates:
-                if aggregate.argument is None:
+            tried += 1
+            assert one.plan is not None
+            made = one.plan.blocks[0].block
+            for row in rows(choice, 60):
+                found = reached(made.rel, row)
+                if found is None:
                     continue
-                if aggregate.where is not None and evaluate_term(aggregate.where, found) is not True:
-                    continue
-                value = evaluate_term(aggregate.argument, found)
-                assert value in aggregate.domain, (text, aggregate.text, value, aggregate.domain.describe(), row)
-                inside += 1
-    assert inside > 300
+                for key in made.keys:
+                    assert evaluate_term(key.value, found) in key.members, (text, key.name, row)
+                for aggregate in made.aggregates:
+                    if aggregate.argument is None:
+                        continue
+                    if aggregate.where is not None and evaluate_term(aggregate.where, found) is not True:
+                        continue
+                    value = evaluate_term(aggregate.argument, found)
+                    assert value in aggregate.domain, (text, aggregate.text, value, aggregate.domain.describe(), row)
+                    inside += 1
+        assert inside > 300
 
 
 TIGHT = [

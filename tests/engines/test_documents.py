@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from random import Random
 from typing import Any
 
@@ -11,9 +10,10 @@ from privql.conformance.rows import Row
 from privql.functions.scalar import evaluate
 from privql.functions.scalar.documents import MISSING, read
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar
+from tests.assurance import assured, length
 from tests.engines.values import connect, evaluated, load
 
-DOCUMENTS = 60_000 if os.environ.get("PRIVQL_SOAK") else 1500
+DOCUMENTS = length(1500, 60_000)
 _X = Field("x", TEXT)
 _PATHS = ("$.a", "$.a.b", "$[0]", "$.a[1]", '$."a b"', "$.a[-1]", "$.é", '$."0"', '$."\'"', '$."$.a[0]"', "$[0].a")
 _LEAVES = (
@@ -81,33 +81,38 @@ def _plain(found: Any) -> Any:
 
 
 def test_three_readers_agree() -> None:
-    random = Random(31)
-    texts = [_broken(random, _document(random, 3)) for _ in range(DOCUMENTS)]
-    whole = 0
-    for text in texts:
-        try:
-            wanted = _by_python(text)
-        except ValueError:
-            assert read(text) is MISSING, text
-        else:
-            assert _plain(read(text)) == wanted, text
-            whole += 1
-    assert 0.3 * DOCUMENTS < whole < 0.7 * DOCUMENTS
-    deep = ["[" * n + "]" * n for n in (1000, 100_000)] + ['{"a":' * 5000 + "1" + "}" * 5000, "[1" * 2000 + "]" * 2000]
-    rows: list[Row] = [{"x": text} for text in (*texts, *deep)]
-    terms: list[Scalar] = [Apply("json_valid", (_X,), BOOL), Apply("json_typeof", (_X,), TEXT)]
-    for path in _PATHS:
-        args = (_X, Const(path, TEXT))
-        results = {"json_value": TEXT, "json_exists": BOOL, "json_typeof": TEXT, "json_array_length": INT}
-        terms += [Apply(op, args, type) for op, type in results.items()]
-    taken = 0
-    with connect() as connection:
-        load(connection, "t", (("x", TEXT),), rows)
-        for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
-            for term, got in zip(terms, found, strict=True):
-                assert isinstance(term, Apply)
-                given = tuple(arg.value if isinstance(arg, Const) else row["x"] for arg in term.args)
-                wanted = evaluate(term.op, tuple(arg.type for arg in term.args), term.type, given)
-                assert got == wanted, (str(row["x"])[:200], term.op, given[1:], wanted, got)
-                taken += term.op == "json_value" and got is not None
-    assert taken > DOCUMENTS / 10
+    with assured("documents") as tally:
+        tally["tried"] += DOCUMENTS
+        random = Random(31)
+        texts = [_broken(random, _document(random, 3)) for _ in range(DOCUMENTS)]
+        whole = 0
+        for text in texts:
+            try:
+                wanted = _by_python(text)
+            except ValueError:
+                assert read(text) is MISSING, text
+            else:
+                assert _plain(read(text)) == wanted, text
+                whole += 1
+        assert 0.3 * DOCUMENTS < whole < 0.7 * DOCUMENTS
+        deep = ["[" * n + "]" * n for n in (1000, 100_000)] + [
+            '{"a":' * 5000 + "1" + "}" * 5000,
+            "[1" * 2000 + "]" * 2000,
+        ]
+        rows: list[Row] = [{"x": text} for text in (*texts, *deep)]
+        terms: list[Scalar] = [Apply("json_valid", (_X,), BOOL), Apply("json_typeof", (_X,), TEXT)]
+        for path in _PATHS:
+            args = (_X, Const(path, TEXT))
+            results = {"json_value": TEXT, "json_exists": BOOL, "json_typeof": TEXT, "json_array_length": INT}
+            terms += [Apply(op, args, type) for op, type in results.items()]
+        taken = 0
+        with connect() as connection:
+            load(connection, "t", (("x", TEXT),), rows)
+            for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
+                for term, got in zip(terms, found, strict=True):
+                    assert isinstance(term, Apply)
+                    given = tuple(arg.value if isinstance(arg, Const) else row["x"] for arg in term.args)
+                    wanted = evaluate(term.op, tuple(arg.type for arg in term.args), term.type, given)
+                    assert got == wanted, (str(row["x"])[:200], term.op, given[1:], wanted, got)
+                    taken += term.op == "json_value" and got is not None
+        assert taken > DOCUMENTS / 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from random import Random
 
@@ -12,9 +11,10 @@ from privql.conformance.rows import Row
 from privql.functions.scalar import evaluate
 from privql.functions.scalar.patterns import NoPattern, may_be_empty, pattern
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar, Value
+from tests.assurance import assured, length
 from tests.engines.values import connect, evaluated, load
 
-PATTERNS = 6000 if os.environ.get("PRIVQL_SOAK") else 450
+PATTERNS = length(450, 6000)
 _ATOMS = ("a", "b", "k", "S", "é", "1", "_", " ", ".", "^", "$", r"\b", r"\d", r"\W", r"\s", "[ab]", "[^a]", "[a-k1]",
           "[[:upper:]é-ſ]", r"[^\w\n]", r"\.", r"[\]\-k]", r"\n")  # fmt: skip
 _COUNTS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{2,}", "{1,3}?")
@@ -89,34 +89,36 @@ def _wanted(text: str, term: Apply, value: str) -> Value:
 
 
 def test_three_searches_agree() -> None:
-    random = Random(11)
-    texts = ["".join(random.choice(_LETTERS) for _ in range(random.randint(0, 9))) for _ in range(60)]
-    rows: list[Row] = [{"x": text} for text in (*texts, "x" * 14 + "ab")]  # short: Python backtracks
-    tried = matched = 0
-    with connect() as connection:
-        load(connection, "t", (("x", TEXT),), rows)
-        while tried < PATTERNS:
-            batch: list[tuple[str, Apply]] = []
-            while len(batch) < 60:
-                text = _random_pattern(random)
-                try:
-                    batch += [(text, term) for term in _terms(text, random)]
-                except NoPattern:
-                    continue
-                tried += 1
-            terms: list[Scalar] = [term for _, term in batch]
-            for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
-                value = row["x"]
-                assert isinstance(value, str)
-                for (text, term), got in zip(batch, found, strict=True):
-                    given = (value, *(arg.value for arg in term.args if isinstance(arg, Const)))
-                    ours = evaluate(term.op, tuple(arg.type for arg in term.args), term.type, given)
-                    assert got == ours, (term.op, given, got, ours)
-                    # Python's engine folds İ, ſ and K, too, and has no vertical tab apart: only what is beside that
-                    if not (str(given[-1]).endswith("i") and any(not c.isascii() for c in value + text)):
-                        assert ours == _wanted(text, term, value), (term.op, given, ours)
-                    matched += got is True
-    assert matched > 1000
+    with assured("patterns") as tally:
+        tally["tried"] += PATTERNS
+        random = Random(11)
+        texts = ["".join(random.choice(_LETTERS) for _ in range(random.randint(0, 9))) for _ in range(60)]
+        rows: list[Row] = [{"x": text} for text in (*texts, "x" * 14 + "ab")]  # short: Python backtracks
+        tried = matched = 0
+        with connect() as connection:
+            load(connection, "t", (("x", TEXT),), rows)
+            while tried < PATTERNS:
+                batch: list[tuple[str, Apply]] = []
+                while len(batch) < 60:
+                    text = _random_pattern(random)
+                    try:
+                        batch += [(text, term) for term in _terms(text, random)]
+                    except NoPattern:
+                        continue
+                    tried += 1
+                terms: list[Scalar] = [term for _, term in batch]
+                for row, found in zip(rows, evaluated(connection, "t", terms), strict=True):
+                    value = row["x"]
+                    assert isinstance(value, str)
+                    for (text, term), got in zip(batch, found, strict=True):
+                        given = (value, *(arg.value for arg in term.args if isinstance(arg, Const)))
+                        ours = evaluate(term.op, tuple(arg.type for arg in term.args), term.type, given)
+                        assert got == ours, (term.op, given, got, ours)
+                        # Python's engine folds İ, ſ and K, too, and has no vertical tab apart: only what is beside that
+                        if not (str(given[-1]).endswith("i") and any(not c.isascii() for c in value + text)):
+                            assert ours == _wanted(text, term, value), (term.op, given, ours)
+                        matched += got is True
+        assert matched > 1000
 
 
 _SIMILAR = [("%", ".*"), ("_", "."), (".", r"\."), ("^", r"\^"), ("$", r"\$"), ("#%", "%"), ("#_", "_"), ("##", "#"),

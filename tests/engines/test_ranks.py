@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -21,11 +20,12 @@ from privql.kernel.ranks import FARTHEST, Rank, Ranked, Ranks
 from privql.kernel.scalars import FLOAT, INT, TEXT, Field, decimal
 from privql.kernel.sums import Key
 from privql.kernel.terms import KeepRows
+from tests.assurance import assured, length
 from tests.engines.files import write
 from tests.engines.small import SALT, engine, scan
 
 room_by_group = room._by_group
-SEEDS = range(3000) if os.environ.get("PRIVQL_SOAK") else range(60)
+SEEDS = range(length(60, 3000))
 
 
 @pytest.fixture(scope="module")
@@ -68,17 +68,19 @@ def agree(engine: DuckDBEngine, term: Ranks, wanted: list[Ranked]) -> bool:
 def test_the_engine_finds_what_the_reference_counts(
     seed: int, hostile: tuple[list[Row], list[DuckDBEngine]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, engines = hostile
-    random = Random(seed)
-    for _ in range(3):
-        term = random_ranks(random, table)
-        wanted = ranked(term, {"table": table}, SALT)
-        assert all(agree(one, term, wanted) for one in engines), term
-        with monkeypatch.context() as coarse:
-            for name, few in (("_FEW_STEPS", 2), ("_FEW_ROWS", random.choice((1, 20))), ("_BUCKETS", 16)):
-                coarse.setattr(room, name, few)
-            coarse.setattr(room, "_GROUPS", 8)
-            assert agree(engines[0], term, wanted), term
+    with assured("ranks") as tally:
+        tally["tried"] += 3
+        table, engines = hostile
+        random = Random(seed)
+        for _ in range(3):
+            term = random_ranks(random, table)
+            wanted = ranked(term, {"table": table}, SALT)
+            assert all(agree(one, term, wanted) for one in engines), term
+            with monkeypatch.context() as coarse:
+                for name, few in (("_FEW_STEPS", 2), ("_FEW_ROWS", random.choice((1, 20))), ("_BUCKETS", 16)):
+                    coarse.setattr(room, name, few)
+                coarse.setattr(room, "_GROUPS", 8)
+                assert agree(engines[0], term, wanted), term
 
 
 X = Field("x", INT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from random import Random
 
@@ -10,8 +9,9 @@ from privql.conformance.pools import Call, calls, domain_with, in_type, some_val
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import Resolved, evaluate, infer
 from privql.kernel.scalars import INT, Value
+from tests.assurance import assured, length
 
-ROUNDS = 5000 if os.environ.get("PRIVQL_SOAK") else 150  # for each function, shared by its signatures
+ROUNDS = length(150, 5000)  # for each function, shared by its signatures
 TRIES = 8
 
 CALLS = calls()
@@ -37,35 +37,41 @@ def _result_types(resolved: Resolved, values: tuple[Value, ...]) -> Value:
 
 
 def test_results_lie_in_the_inferred_domain() -> None:
-    random = Random(20)
-    for call in CALLS:
-        resolved = call.resolved
-        for _ in _rounds(call):
-            args = [_argument(call, place, random) for place in range(len(resolved.arg_types))]
-            domains = tuple(domain for domain, _ in args)
-            inferred = infer(resolved.op, resolved.arg_types, resolved.result, domains)
-            assert all(in_type(v, resolved.result) for v in inferred.values or ()), f"{call} on {domains}: {inferred}"
-            if not all(values for _, values in args):
-                continue
-            for _ in range(TRIES):
-                chosen = tuple(random.choice(values) for _, values in args)
-                result = _result_types(resolved, chosen)
-                assert result in inferred, f"{call} of {chosen!r} is {result!r}, not in {inferred}\nfrom {domains}"
+    with assured("functions") as tally:
+        tally["tried"] += sum(len(_rounds(call)) for call in CALLS)
+        random = Random(20)
+        for call in CALLS:
+            resolved = call.resolved
+            for _ in _rounds(call):
+                args = [_argument(call, place, random) for place in range(len(resolved.arg_types))]
+                domains = tuple(domain for domain, _ in args)
+                inferred = infer(resolved.op, resolved.arg_types, resolved.result, domains)
+                assert all(in_type(v, resolved.result) for v in inferred.values or ()), (
+                    f"{call} on {domains}: {inferred}"
+                )
+                if not all(values for _, values in args):
+                    continue
+                for _ in range(TRIES):
+                    chosen = tuple(random.choice(values) for _, values in args)
+                    result = _result_types(resolved, chosen)
+                    assert result in inferred, f"{call} of {chosen!r} is {result!r}, not in {inferred}\nfrom {domains}"
 
 
 def test_what_is_never_null_is_never_null_at_the_ends() -> None:
     """The ends of intervals are where overflow and empty divisors are: they are tried in every combination."""
-    random = Random(21)
-    for call in CALLS:
-        resolved = call.resolved
-        for _ in _rounds(call):
-            args = [_argument(call, place, random) for place in range(len(resolved.arg_types))]
-            domains = tuple(domain for domain, _ in args)
-            ends = tuple(_ends(domain, values, call, place) for place, (domain, values) in enumerate(args))
-            inferred = infer(resolved.op, resolved.arg_types, resolved.result, domains)
-            for corner in _corners(ends):
-                result = _result_types(resolved, corner)
-                assert result in inferred, f"{call} of {corner!r} is {result!r}, not in {inferred}\nfrom {domains}"
+    with assured("functions") as tally:
+        tally["tried"] += sum(len(_rounds(call)) for call in CALLS)
+        random = Random(21)
+        for call in CALLS:
+            resolved = call.resolved
+            for _ in _rounds(call):
+                args = [_argument(call, place, random) for place in range(len(resolved.arg_types))]
+                domains = tuple(domain for domain, _ in args)
+                ends = tuple(_ends(domain, values, call, place) for place, (domain, values) in enumerate(args))
+                inferred = infer(resolved.op, resolved.arg_types, resolved.result, domains)
+                for corner in _corners(ends):
+                    result = _result_types(resolved, corner)
+                    assert result in inferred, f"{call} of {corner!r} is {result!r}, not in {inferred}\nfrom {domains}"
 
 
 def _ends(domain: Domain, values: list[Value], call: Call, place: int) -> list[Value]:
@@ -83,14 +89,16 @@ def _corners(ends: tuple[list[Value], ...]) -> list[tuple[Value, ...]]:
 
 
 def test_evaluation_is_total_on_hostile_values() -> None:
-    random = Random(22)
-    for call in CALLS:
-        resolved = call.resolved
-        for _ in _rounds(call):
-            values = tuple(
-                call.fixed[place]
-                if place in call.fixed
-                else random.choice((None, *(some_value(t, random) for _ in range(4))))
-                for place, t in enumerate(resolved.arg_types)
-            )
-            _result_types(resolved, values)
+    with assured("functions") as tally:
+        tally["tried"] += sum(len(_rounds(call)) for call in CALLS)
+        random = Random(22)
+        for call in CALLS:
+            resolved = call.resolved
+            for _ in _rounds(call):
+                values = tuple(
+                    call.fixed[place]
+                    if place in call.fixed
+                    else random.choice((None, *(some_value(t, random) for _ in range(4))))
+                    for place, t in enumerate(resolved.arg_types)
+                )
+                _result_types(resolved, values)

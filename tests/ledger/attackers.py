@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -19,9 +18,9 @@ from privql.finish.result import Release
 from privql.kernel.cost import Cost
 from privql.ledger import BudgetState, Ledger
 from privql.session import Session
+from tests.assurance import length
 
-SOAK = os.environ.get("PRIVQL_SOAK") == "1"
-WARDS = 20_000 if SOAK else 500
+WARDS = length(500, 20_000)
 POLICY = f"CREATE UNIT person;{TABLES}CREATE VIEW everyone AS SELECT * FROM staff;"
 Numbers = NDArray[np.int64]
 Guesses = NDArray[np.bool_]

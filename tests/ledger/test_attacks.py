@@ -24,11 +24,11 @@ from privql.attacks.wards import OTHERS
 from privql.diagnostics import PrivQLError
 from privql.kernel.cost import Cost
 from privql.ledger import accounts
+from tests.assurance import SOAK, assured
 from tests.ledger.attackers import (
     ASKED,
     OTHERWISE,
     SAME,
-    SOAK,
     TWENTIETH,
     WARDS,
     Draws,
@@ -107,33 +107,37 @@ def asked_in_all_ways(hospital: Hospital, draws: Draws, at: int) -> bool:
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_averaging_stops_at_the_budget(hospital: Build, delta: float) -> None:
-    made, draws = hospital(f"EPSILON 1 DELTA {delta}" if delta else "EPSILON 1"), Draws()
-    asked_in_all_ways(made, draws, 1)
-    made.apply("REFRESH staff AS 'next month';")  # the owner's: the old texts are new questions, and paid for
-    (again,) = question(made, f"{ASKED} {TWENTIETH}")
-    assert draws.see(again) and again.cost == Cost(Fraction("0.05"))
-    rounds = 2
-    while asked_in_all_ways(made, draws, rounds):
-        rounds += 1
-    while rest := made.budget().left.epsilon:  # to the last crumb
-        draws.see(made.of("mallory").run(f"{ASKED.replace('AS n', 'AS rest')} SPEND EPSILON $e", e=rest))
-    assert not asked_in_all_ways(made, draws, rounds + 1)
-    made.apply("REFRESH staff AS 'a year later';")
-    for way in SAME.values():
-        assert refused(partial(way, made, 0)) == ["PQL0502"]
-    assert made.sound() and (delta or sum(draws.epsilons) == made.spent().epsilon == 1)
-    right, law, most = rate(draws.likelier(0, 1) > 0, made), best(draws.epsilons), permitted(1, delta)
-    told(f"averaging, δ = {delta}", len(draws.of), right, most)
-    assert abs(right - law) <= MARGIN and law <= most and rate(draws.mean() > 0.5, made) <= most + MARGIN
+    with assured("ledger-attacks") as tally:
+        tally["tried"] += WARDS
+        made, draws = hospital(f"EPSILON 1 DELTA {delta}" if delta else "EPSILON 1"), Draws()
+        asked_in_all_ways(made, draws, 1)
+        made.apply("REFRESH staff AS 'next month';")  # the owner's: the old texts are new questions, and paid for
+        (again,) = question(made, f"{ASKED} {TWENTIETH}")
+        assert draws.see(again) and again.cost == Cost(Fraction("0.05"))
+        rounds = 2
+        while asked_in_all_ways(made, draws, rounds):
+            rounds += 1
+        while rest := made.budget().left.epsilon:  # to the last crumb
+            draws.see(made.of("mallory").run(f"{ASKED.replace('AS n', 'AS rest')} SPEND EPSILON $e", e=rest))
+        assert not asked_in_all_ways(made, draws, rounds + 1)
+        made.apply("REFRESH staff AS 'a year later';")
+        for way in SAME.values():
+            assert refused(partial(way, made, 0)) == ["PQL0502"]
+        assert made.sound() and (delta or sum(draws.epsilons) == made.spent().epsilon == 1)
+        right, law, most = rate(draws.likelier(0, 1) > 0, made), best(draws.epsilons), permitted(1, delta)
+        told(f"averaging, δ = {delta}", len(draws.of), right, most)
+        assert abs(right - law) <= MARGIN and law <= most and rate(draws.mean() > 0.5, made) <= most + MARGIN
 
 
 def test_the_whole_budget_at_once_tells_what_it_may_and_no_more(hospital: Build) -> None:
-    made, draws = hospital("EPSILON 1"), Draws()
-    assert all(draws.see(one) for one in question(made, f"{ASKED} SPEND EPSILON 1"))
-    assert refused(partial(question, made, f"{ASKED} ORDER BY n SPEND EPSILON 1e-9")) == ["PQL0502"]
-    right = rate(draws.likelier(0, 1) > 0, made)
-    told("one question", 1, right, permitted(1))
-    assert best(draws.epsilons) == pytest.approx(permitted(1)) and abs(right - permitted(1)) <= MARGIN
+    with assured("ledger-attacks") as tally:
+        tally["tried"] += WARDS
+        made, draws = hospital("EPSILON 1"), Draws()
+        assert all(draws.see(one) for one in question(made, f"{ASKED} SPEND EPSILON 1"))
+        assert refused(partial(question, made, f"{ASKED} ORDER BY n SPEND EPSILON 1e-9")) == ["PQL0502"]
+        right = rate(draws.likelier(0, 1) > 0, made)
+        told("one question", 1, right, permitted(1))
+        assert best(draws.epsilons) == pytest.approx(permitted(1)) and abs(right - permitted(1)) <= MARGIN
 
 
 # ---------------------------------------------------------------- differencing and trackers
@@ -160,21 +164,23 @@ def through_privql(hospital: Hospital, attack: str) -> tuple[NDArray[np.float64]
 
 @pytest.mark.parametrize("attack", WITH_HER)
 def test_what_finds_her_in_true_answers_stops_at_the_budget(hospital: Build, attack: str) -> None:
-    made = hospital("EPSILON 1")
-    sizes = []
+    with assured("ledger-attacks") as tally:
+        tally["tried"] += WARDS
+        made = hospital("EPSILON 1")
+        sizes = []
 
-    def count(where: str) -> NDArray[np.float64]:
-        sizes.append(made.exactly(where))
-        return sizes[-1].astype(float)
+        def count(where: str) -> NDArray[np.float64]:
+            sizes.append(made.exactly(where))
+            return sizes[-1].astype(float)
 
-    assert rate(WITH_HER[attack](count) == 1, made) == 1.0
-    if attack != "differencing":  # no question is of few people, nor of nearly all: to refuse those would not help
-        assert min(size.min() for size in sizes) >= 2 and max((size - len(OTHERS)).max() for size in sizes) <= -2
-    naive, informed, asked = through_privql(made, attack)
-    assert made.spent() == Cost(Fraction(1)) and asked == QUESTIONS[attack] * PARTS and made.sound()
-    right = rate(informed > 0, made)
-    told(attack, asked, right, permitted(1))
-    assert max(right, rate(naive > 0.5, made)) <= permitted(1) + MARGIN
+        assert rate(WITH_HER[attack](count) == 1, made) == 1.0
+        if attack != "differencing":  # no question is of few people, nor of nearly all: to refuse those would not help
+            assert min(size.min() for size in sizes) >= 2 and max((size - len(OTHERS)).max() for size in sizes) <= -2
+        naive, informed, asked = through_privql(made, attack)
+        assert made.spent() == Cost(Fraction(1)) and asked == QUESTIONS[attack] * PARTS and made.sound()
+        right = rate(informed > 0, made)
+        told(attack, asked, right, permitted(1))
+        assert max(right, rate(naive > 0.5, made)) <= permitted(1) + MARGIN
 
 
 def test_nobody_is_singled_out_by_name(hospital: Build) -> None:
@@ -209,16 +215,18 @@ def conspire(hospital: Hospital, price: object, most: int = 40) -> Draws:
 def test_those_who_collude_get_no_more_than_the_budget(
     hospital: Build, analysts: int, limit: str, price: str, together: str
 ) -> None:
-    names = [f"eve{at}" for at in range(analysts)]
-    made = hospital("EPSILON 1", *names, limit=limit)
-    draws = conspire(made, price)
-    assert made.spent() == Cost(Fraction(together)) == Cost(sum(draws.epsilons, Fraction(0))) and made.sound()
-    assert max(made.budget(name).own.epsilon for name in names) <= Fraction(limit)
-    with made.open(names[0].upper()) as other:  # her name in another case is hers
-        assert refused(partial(other.run, f"{ASKED} ORDER BY n SPEND EPSILON {price}")) == ["PQL0502"]
-    right, most = rate(draws.likelier(0, 1) > 0, made), permitted(float(Fraction(together)))
-    told(f"{analysts} analysts of ε = {limit} each", len(draws.of), right, most)
-    assert right <= most + MARGIN
+    with assured("ledger-attacks") as tally:
+        tally["tried"] += WARDS
+        names = [f"eve{at}" for at in range(analysts)]
+        made = hospital("EPSILON 1", *names, limit=limit)
+        draws = conspire(made, price)
+        assert made.spent() == Cost(Fraction(together)) == Cost(sum(draws.epsilons, Fraction(0))) and made.sound()
+        assert max(made.budget(name).own.epsilon for name in names) <= Fraction(limit)
+        with made.open(names[0].upper()) as other:  # her name in another case is hers
+            assert refused(partial(other.run, f"{ASKED} ORDER BY n SPEND EPSILON {price}")) == ["PQL0502"]
+        right, most = rate(draws.likelier(0, 1) > 0, made), permitted(float(Fraction(together)))
+        told(f"{analysts} analysts of ε = {limit} each", len(draws.of), right, most)
+        assert right <= most + MARGIN
 
 
 # ---------------------------------------------------------------- planted

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from privql.ledger import GrantRow, Ledger, LedgerError, OverBudget, Permit, TooManyResumes, clock
+from tests.assurance import SOAK, assured
 from tests.ledger.asking import TENTH, ask, budget, ledger, met, plan
 from tests.ledger.watched import Fault, Watched
-
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))  # every statement; else about one of a dozen
 
 FAULTS = {
     sqlite3.SQLITE_FULL: "the disk is full",
@@ -84,43 +83,46 @@ def outcome(made: Ledger) -> object:
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_fault_at_every_statement_of_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """One statement fails, or all from it on for a while, done or not: a commit, too, of which nobody knows."""
-    connect, expected = sqlite3.connect, None
-    stride, offset = (1, 0) if SOAK else (14, list(FAULTS).index(code) * 2)
-    at, reached = 10**9, 10**9
-    while at == 10**9 or at <= reached:
-        for done in (False, True):
-            fault = Fault(code, 10**9, random.choice((1, 1, 2, 3)), done)
-            with monkeypatch.context() as patch:
-                patch.setattr(
-                    sqlite3, "connect", lambda *args, fault=fault, **more: Watched(connect(*args, **more), fault)
-                )
-                path = tmp_path / f"l{at}{done}"
-                made = ledger(budget(2), path=path)
-                fault.at, fault.seen = at, 0
+    with assured("ledger-faults") as tally:
+        connect, expected = sqlite3.connect, None
+        # every statement; else about one of a dozen
+        stride, offset = (1, 0) if SOAK else (14, list(FAULTS).index(code) * 2)
+        at, reached = 10**9, 10**9
+        while at == 10**9 or at <= reached:
+            for done in (False, True):
+                tally["tried"] += 1
+                fault = Fault(code, 10**9, random.choice((1, 1, 2, 3)), done)
+                with monkeypatch.context() as patch:
+                    patch.setattr(
+                        sqlite3, "connect", lambda *args, fault=fault, **more: Watched(connect(*args, **more), fault)
+                    )
+                    path = tmp_path / f"l{at}{done}"
+                    made = ledger(budget(2), path=path)
+                    fault.at, fault.seen = at, 0
 
-                def insist(work: Callable[[], Any]) -> Any:
-                    for _ in range(6):
-                        try:
-                            return work()
-                        except TooManyResumes:
-                            raise
-                        except LedgerError as trouble:
-                            said = str(trouble)
-                            assert FAULTS[code] in said and "nothing has been released" in said, said
-                    raise AssertionError("it never came through")
+                    def insist(work: Callable[[], Any]) -> Any:
+                        for _ in range(6):
+                            try:
+                                return work()
+                            except TooManyResumes:
+                                raise
+                            except LedgerError as trouble:
+                                said = str(trouble)
+                                assert FAULTS[code] in said and "nothing has been released" in said, said
+                        raise AssertionError("it never came through")
 
-                told = day(made, insist)
-                reached, fault.at = fault.seen, 10**9
-                found = outcome(made)
-                expected = expected or found
-                assert found == expected, (at, done)
-                for what, given in told.items():
-                    if "." not in what:
-                        stored = made.get_release("alice", what)
-                        assert stored is not None and stored.answer == given
-                made.close()
-        at = 1 + offset if at == 10**9 else at + stride
-    assert reached > 100
+                    told = day(made, insist)
+                    reached, fault.at = fault.seen, 10**9
+                    found = outcome(made)
+                    expected = expected or found
+                    assert found == expected, (at, done)
+                    for what, given in told.items():
+                        if "." not in what:
+                            stored = made.get_release("alice", what)
+                            assert stored is not None and stored.answer == given
+                    made.close()
+            at = 1 + offset if at == 10**9 else at + stride
+        assert reached > 100
 
 
 @pytest.mark.parametrize("every", [None, 24])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -11,9 +10,9 @@ import pytest
 from scipy import stats
 
 from privql.noise.laplace import discrete_laplace
+from tests.assurance import SOAK, assured
 from tests.mechanisms.registry import Draws, Mechanism, mechanisms
 
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
 ALARM = 1e-9
 NAMES = list(mechanisms())
 
@@ -40,8 +39,10 @@ def p_value(made: Mechanism, seen: Draws) -> float:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_follow_the_law(name: str) -> None:
-    made = mechanisms()[name]
-    assert p_value(made, made.draw(draws(made))) > ALARM
+    with assured("samplers") as tally:
+        tally["tried"] += draws(mechanisms()[name])
+        made = mechanisms()[name]
+        assert p_value(made, made.draw(draws(made))) > ALARM
 
 
 @pytest.mark.parametrize("name", {name.split()[0]: name for name in reversed(NAMES)}.values())

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 from collections import Counter
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 
+from tests.assurance import assured
 from tests.mutation.changes import Change, changes
 from tests.mutation.reached import Reached, watch
 from tests.mutation.trial import Stage, trial
@@ -42,17 +44,19 @@ def main() -> None:
     args.log.parent.mkdir(parents=True, exist_ok=True)
     log = [json.loads(line) for line in args.log.read_text("utf-8").splitlines()] if args.log.exists() else []
     known = {entry["key"] for entry in log}
+    until = float(os.environ.get("PRIVQL_UNTIL") or "inf")
     for path in _modules(args.paths):
         found = [change for change in changes(ROOT, path) if args.function in change.function]
         if args.sample and len(found) > args.sample:
             found = sorted(random.Random(args.seed).sample(found, args.sample), key=lambda change: change.line)
         for change in found:
-            if change.key not in known:
+            if change.key not in known and time() < until:
                 entry = _tried(change, reached, _killers(log, path), stage, args.seconds)
                 log.append(entry)
                 with args.log.open("a", encoding="utf-8") as out:
                     out.write(json.dumps(entry, ensure_ascii=False) + "\n")
     _report(log)
+    _counted(log, set(_modules(args.paths)))
 
 
 def _modules(paths: list[str]) -> list[str]:
@@ -102,6 +106,26 @@ def _affordable(names: list[str], reached: Reached, seconds: float) -> list[str]
             break
         taken.append(name)
     return taken
+
+
+def _counted(log: list[dict[str, object]], paths: set[str]) -> None:
+    """For docs/assurance.md: of these modules, whatever was tried. What is no fault is argued in `argued.json`."""
+    argued = json.loads((ROOT / "tests/mutation/argued.json").read_text("utf-8"))
+    with assured("mutants") as tally:
+        for entry in log:
+            if entry["path"] in paths:
+                tally["tried"] += 1
+                tally["that no test enters"] += entry["verdict"] == "unreached"
+                if without_place(str(entry["key"])) in argued:
+                    tally["argued to change nothing"] += 1
+                    continue
+                tally["faults that are any"] += 1
+                tally["killed"] += str(entry["verdict"]).startswith(("killed", "timeout"))
+
+
+def without_place(key: str) -> str:
+    """What a fault is, wherever in its function it stands."""
+    return key.rpartition(":")[0]
 
 
 def _report(log: list[dict[str, object]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,11 +15,11 @@ from privql.kernel.enclosure import exp_minus
 from privql.kernel.picks import Way
 from privql.noise.flip import permute_and_flip
 from privql.noise.picks import picked
+from tests.assurance import assured, length
 from tests.kernel.picks_law import law
 from tests.noise.law import TOP_WORD, Script
 
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
-DRAWS = 10**6 if SOAK else 30_000
+DRAWS = length(30_000, 10**6)
 ALARM = 1e-9
 
 
@@ -73,17 +72,19 @@ WAYS: list[Way] = ["FLIP", "NOISY_MAX", "EXPONENTIAL"]
     [([3, 1, 2, 2], 1, "1/2"), ([0, 0, 1], 2, "3/4"), ([9, 5], 1, "9/10"), ([1, 3, 2], 3, "1/3")],
 )
 def test_outcomes_are_as_frequent_as_their_law(way: Way, scores: Sequence[int], picks: int, q: str) -> None:
-    exponent = Fraction(-math.log(Fraction(q))).limit_denominator(10**9)
-    chances = {chosen: float(chance) for chosen, chance in law(tuple(scores), picks, way, Fraction(q)).items()}
-    draws = DRAWS if (way, picks) == ("FLIP", 1) else DRAWS // 10
-    seen = Counter(tuple(picked(scores, picks, way, exponent)) for _ in range(draws))
-    assert seen.keys() <= chances.keys() and math.isclose(sum(chances.values()), 1)
-    likely = [chosen for chosen, chance in chances.items() if chance * draws > 8]
-    rest = 1 - sum(chances[chosen] for chosen in likely)
-    found, wanted = [seen[chosen] for chosen in likely], [chances[chosen] * draws for chosen in likely]
-    if rest * draws > 8:
-        found, wanted = [*found, draws - sum(found)], [*wanted, rest * draws]
-    assert stats.chisquare(found, np.array(wanted) / sum(wanted) * sum(found)).pvalue > ALARM
+    with assured("samplers") as tally:
+        tally["tried"] += DRAWS if (way, picks) == ("FLIP", 1) else DRAWS // 10
+        exponent = Fraction(-math.log(Fraction(q))).limit_denominator(10**9)
+        chances = {chosen: float(chance) for chosen, chance in law(tuple(scores), picks, way, Fraction(q)).items()}
+        draws = DRAWS if (way, picks) == ("FLIP", 1) else DRAWS // 10
+        seen = Counter(tuple(picked(scores, picks, way, exponent)) for _ in range(draws))
+        assert seen.keys() <= chances.keys() and math.isclose(sum(chances.values()), 1)
+        likely = [chosen for chosen, chance in chances.items() if chance * draws > 8]
+        rest = 1 - sum(chances[chosen] for chosen in likely)
+        found, wanted = [seen[chosen] for chosen in likely], [chances[chosen] * draws for chosen in likely]
+        if rest * draws > 8:
+            found, wanted = [*found, draws - sum(found)], [*wanted, rest * draws]
+        assert stats.chisquare(found, np.array(wanted) / sum(wanted) * sum(found)).pvalue > ALARM
 
 
 def test_a_histogram_is_noisy_once_and_then_sorted(monkeypatch: pytest.MonkeyPatch) -> None:

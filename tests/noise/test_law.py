@@ -3,7 +3,6 @@
 The noise is never seeded, so the thresholds leave one false alarm in 10^9 runs.
 """
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +12,9 @@ from scipy import stats
 
 from privql.kernel import tails
 from privql.noise.laplace import CHUNK, discrete_laplace
+from tests.assurance import assured, length
 
-DRAWS = 10_000_000 if os.environ.get("PRIVQL_SOAK") else 1_000_000
+DRAWS = length(1_000_000, 10_000_000)
 ALARM = 1e-9
 SCALES = [Fraction(1, 4), Fraction(2, 3), Fraction(7, 3), Fraction(25), Fraction(80), Fraction(1000), Fraction(10**7)]
 
@@ -27,19 +27,23 @@ def drawn(scale: Fraction, size: int) -> NDArray[np.int64]:
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_mean_and_variance_are_those_of_the_law(scale: Fraction) -> None:
-    draws = drawn(scale, DRAWS)
-    values = draws.astype(np.float64)
-    deviation = np.sqrt(tails.variance(scale) / DRAWS)
-    assert abs(values.mean()) < 7 * deviation
-    spread = np.sqrt((np.mean(values**4) - np.mean(values**2) ** 2) / DRAWS)
-    assert abs(np.mean(values**2) - tails.variance(scale)) < 7 * spread
+    with assured("samplers") as tally:
+        tally["tried"] += DRAWS
+        draws = drawn(scale, DRAWS)
+        values = draws.astype(np.float64)
+        deviation = np.sqrt(tails.variance(scale) / DRAWS)
+        assert abs(values.mean()) < 7 * deviation
+        spread = np.sqrt((np.mean(values**4) - np.mean(values**2) ** 2) / DRAWS)
+        assert abs(np.mean(values**2) - tails.variance(scale)) < 7 * spread
 
 
 @pytest.mark.parametrize("scale", [Fraction(10**6), Fraction(2**45)], ids=str)
 def test_low_bits_say_nothing(scale: Fraction) -> None:
     """At a large scale the residues mod 64 are equally likely, up to 64²/scale²."""
-    seen = np.bincount(drawn(scale, DRAWS) & 63, minlength=64)
-    assert stats.chisquare(seen).pvalue > ALARM
+    with assured("samplers") as tally:
+        tally["tried"] += DRAWS
+        seen = np.bincount(drawn(scale, DRAWS) & 63, minlength=64)
+        assert stats.chisquare(seen).pvalue > ALARM
 
 
 def test_draws_of_one_call_are_independent() -> None:

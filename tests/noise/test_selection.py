@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from fractions import Fraction
 
@@ -14,9 +13,10 @@ from scipy import stats
 import privql.noise.selection as noise
 from privql.kernel.selection import Count, Keep, keep_table
 from privql.noise.selection import counted, kept
+from tests.assurance import assured, length
 from tests.noise.law import TOP_WORD, Script
 
-DRAWS = 4_000_000 if os.environ.get("PRIVQL_SOAK") else 400_000
+DRAWS = length(400_000, 4_000_000)
 ALARM = 1e-9
 LAWS = [
     Keep(Fraction(1), Fraction(1, 100)),
@@ -56,13 +56,15 @@ def test_each_group_has_a_coin_of_its_own() -> None:
 
 @pytest.mark.parametrize("law", LAWS[:2], ids=str)
 def test_coins_fall_as_often_as_they_should(law: Keep) -> None:
-    bits, chances = keep_table(law)
-    for units in (1, law.even // 2, law.even, law.certain - 1):
-        heads = int(np.sum(kept([units] * DRAWS, law)))
-        share = chances[units] / 2**bits
-        assert stats.binomtest(heads, DRAWS, share).pvalue > ALARM, units
-    assert not any(kept([0] * DRAWS, law))
-    assert all(kept([law.certain] * 1000, law))
+    with assured("samplers") as tally:
+        tally["tried"] += 4 * DRAWS
+        bits, chances = keep_table(law)
+        for units in (1, law.even // 2, law.even, law.certain - 1):
+            heads = int(np.sum(kept([units] * DRAWS, law)))
+            share = chances[units] / 2**bits
+            assert stats.binomtest(heads, DRAWS, share).pvalue > ALARM, units
+        assert not any(kept([0] * DRAWS, law))
+        assert all(kept([law.certain] * 1000, law))
 
 
 def test_a_group_of_one_is_kept_no_more_often_than_delta() -> None:
@@ -88,18 +90,20 @@ COUNTS = [
 @pytest.mark.parametrize("law", COUNTS, ids=str)
 def test_numbers_are_shown_as_often_as_they_should(law: Count) -> None:
     """Each outcome of a group that is likely, as likely as not, and unlikely to be shown; against the truncated law."""
-    q = math.exp(-law.epsilon)
-    weights = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
-    whole, draws = sum(weights.values()), DRAWS // 10
-    for units in (1, law.even - 1, law.even, law.certain, 10**12):
-        found = Counter(counted([units] * draws, law))
-        chances: dict[int | None, float] = {}
-        for x, weight in weights.items():
-            shown = units + x if units + x > law.reach else None
-            chances[shown] = chances.get(shown, 0.0) + weight / whole
-        assert found.keys() <= chances.keys()
-        for shown, chance in chances.items():
-            assert stats.binomtest(found[shown], draws, min(chance, 1.0)).pvalue > ALARM, (units, shown)
+    with assured("samplers") as tally:
+        tally["tried"] += DRAWS // 2
+        q = math.exp(-law.epsilon)
+        weights = {x: q ** abs(x) for x in range(-law.reach, law.reach + 1)}
+        whole, draws = sum(weights.values()), DRAWS // 10
+        for units in (1, law.even - 1, law.even, law.certain, 10**12):
+            found = Counter(counted([units] * draws, law))
+            chances: dict[int | None, float] = {}
+            for x, weight in weights.items():
+                shown = units + x if units + x > law.reach else None
+                chances[shown] = chances.get(shown, 0.0) + weight / whole
+            assert found.keys() <= chances.keys()
+            for shown, chance in chances.items():
+                assert stats.binomtest(found[shown], draws, min(chance, 1.0)).pvalue > ALARM, (units, shown)
 
 
 def test_noise_beyond_the_reach_is_drawn_again_for_its_group_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from privql.engines.interface import EngineError
 from privql.kernel.scalars import Value
 from privql.post.run import PostProcessor
+from tests.assurance import assured, length
 from tests.post.reference import Reference
 from tests.post.trees import Trees
 
-QUERIES = 20_000 if os.environ.get("PRIVQL_SOAK") else 480
+QUERIES = length(480, 20_000)
 EACH = 40
 
 
@@ -33,19 +33,21 @@ def processor() -> Iterator[PostProcessor]:
 
 @pytest.mark.parametrize("start", range(0, QUERIES, EACH))
 def test_the_engine_gives_the_rows_that_the_algebra_means(start: int, processor: PostProcessor) -> None:
-    refused = 0
-    for seed in range(start, start + EACH):
-        trees = Trees(seed)
-        query, ids = trees.query()
-        wanted = Reference(query, trees.blocks, trees.tables).answer(ids)
-        try:
-            found = processor.run(query, trees.blocks, released=trees.tables, dummies=trees.tables)
-        except EngineError as error:
-            if error.kind != "unsupported":
-                raise
-            refused += 1
-            continue
-        assert len(found.rows) == len(wanted), seed
-        for row, other in zip(found.rows, wanted, strict=True):
-            assert all(map(same, row, other)), (seed, row, other)
-    assert refused <= 3
+    with assured("public") as tally:
+        tally["tried"] += EACH
+        refused = 0
+        for seed in range(start, start + EACH):
+            trees = Trees(seed)
+            query, ids = trees.query()
+            wanted = Reference(query, trees.blocks, trees.tables).answer(ids)
+            try:
+                found = processor.run(query, trees.blocks, released=trees.tables, dummies=trees.tables)
+            except EngineError as error:
+                if error.kind != "unsupported":
+                    raise
+                refused += 1
+                continue
+            assert len(found.rows) == len(wanted), seed
+            for row, other in zip(found.rows, wanted, strict=True):
+                assert all(map(same, row, other)), (seed, row, other)
+        assert refused <= 3

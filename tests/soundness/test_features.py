@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from fractions import Fraction
@@ -18,6 +17,7 @@ from privql.kernel.sums import Sums
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.bounds import contribution
+from tests.assurance import assured, length
 from tests.soundness.plain import Plain
 from tests.soundness.related import HONEST, PUBLIC, Database, environment, honest, policy, together
 from tests.soundness.related_neighbours import SALT
@@ -25,7 +25,7 @@ from tests.soundness.test_related_engine import frames
 
 MANY = 1_000_000
 ENV = environment(MANY, change_one=False)
-DATABASES = 40 if os.environ.get("PRIVQL_SOAK") else 3
+DATABASES = length(3, 40)
 Worlds = list[tuple[Tables, DuckDBEngine]]
 X, Y = "v.minutes", "v.vid % 7"
 THIRD = f"CAST({X} AS DOUBLE) / 3"  # no grid holds it
@@ -123,40 +123,44 @@ def measured(check: StatementCheck) -> tuple[Aggregate, Sums]:
 def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(
     inner: str, plain: Plain, worlds: Worlds
 ) -> None:
-    check = checked(wanted(inner, "t.s"))
-    aggregate, sums = measured(check)
-    steps = contribution(aggregate).steps  # type: ignore[union-attr]
-    for tables, engine in worlds:
-        plain.hold(tables)
-        found = plain.rows(f"SELECT t.s FROM ({inner}) AS t") or []
-        exact = [row[0] for row in found if row[0] is not None and row[0] == row[0]]
-        spread = wanted(inner, "t.s").count("CLAMP(t.s") == 1
-        for value in exact:
-            at = Fraction(value)  # type: ignore[arg-type]
-            assert spread or (aggregate.domain.low is not None and aggregate.domain.high is not None)
-            near = Fraction(1, 10**9)
-            assert spread or aggregate.domain.low - near <= at <= aggregate.domain.high + near, (inner, value)
-        (cells,) = reference.run(sums, tables, SALT)
-        count, below, above = cells[0], *cells[-2:]
-        assert count == len(exact), (inner, tables)
-        total = (below + count * steps.low) * steps.grid
-        clamped = sum((min(max(Fraction(v), Fraction(-1000)), Fraction(1000)) for v in exact), Fraction())  # type: ignore[arg-type]
-        assert abs(total - clamped) <= Fraction(1, 10**6), (inner, tables, float(total), float(clamped), above)
-        assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells], (inner, tables)
+    with assured("features") as tally:
+        tally["tried"] += len(worlds)
+        check = checked(wanted(inner, "t.s"))
+        aggregate, sums = measured(check)
+        steps = contribution(aggregate).steps  # type: ignore[union-attr]
+        for tables, engine in worlds:
+            plain.hold(tables)
+            found = plain.rows(f"SELECT t.s FROM ({inner}) AS t") or []
+            exact = [row[0] for row in found if row[0] is not None and row[0] == row[0]]
+            spread = wanted(inner, "t.s").count("CLAMP(t.s") == 1
+            for value in exact:
+                at = Fraction(value)  # type: ignore[arg-type]
+                assert spread or (aggregate.domain.low is not None and aggregate.domain.high is not None)
+                near = Fraction(1, 10**9)
+                assert spread or aggregate.domain.low - near <= at <= aggregate.domain.high + near, (inner, value)
+            (cells,) = reference.run(sums, tables, SALT)
+            count, below, above = cells[0], *cells[-2:]
+            assert count == len(exact), (inner, tables)
+            total = (below + count * steps.low) * steps.grid
+            clamped = sum((min(max(Fraction(v), Fraction(-1000)), Fraction(1000)) for v in exact), Fraction())  # type: ignore[arg-type]
+            assert abs(total - clamped) <= Fraction(1, 10**6), (inner, tables, float(total), float(clamped), above)
+            assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells], (inner, tables)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_of_a_unit_is_what_plain_sql_says(text: str, plain: Plain, worlds: Worlds) -> None:
-    inner = f"SELECT v.pid, {text} AS s FROM visits v GROUP BY v.pid"
-    for tables, engine in worlds:
-        plain.hold(tables)
-        found = [row[0] for row in plain.rows(inner.replace("v.pid, ", "", 1)) or []]
-        for one in {str(value) for value in found if value is not None} | {"a,b", "nothing"}:
-            sql = f"SELECT COUNT(*) AS n FROM ({inner}) AS t WHERE t.s = '{one.replace(chr(39), chr(39) * 2)}'"
-            _, sums = measured(checked(sql))
-            (cells,) = reference.run(sums, tables, SALT)
-            assert cells == [found.count(one)], (sql, tables)
-            assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells]
+    with assured("features") as tally:
+        tally["tried"] += len(worlds)
+        inner = f"SELECT v.pid, {text} AS s FROM visits v GROUP BY v.pid"
+        for tables, engine in worlds:
+            plain.hold(tables)
+            found = [row[0] for row in plain.rows(inner.replace("v.pid, ", "", 1)) or []]
+            for one in {str(value) for value in found if value is not None} | {"a,b", "nothing"}:
+                sql = f"SELECT COUNT(*) AS n FROM ({inner}) AS t WHERE t.s = '{one.replace(chr(39), chr(39) * 2)}'"
+                _, sums = measured(checked(sql))
+                (cells,) = reference.run(sums, tables, SALT)
+                assert cells == [found.count(one)], (sql, tables)
+                assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells]
 
 
 def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least(plain: Plain) -> None:

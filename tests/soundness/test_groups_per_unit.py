@@ -3,7 +3,6 @@ and no search, moves further."""
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -14,11 +13,12 @@ from privql.diagnostics import Source
 from privql.kernel.measure import Measured
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
+from tests.assurance import assured, length
 from tests.soundness.neighbours import apart
 from tests.soundness.related import environment
 from tests.soundness.related_neighbours import SALT, World, groups_moved, once_found, world
 
-WORLDS = 200 if os.environ.get("PRIVQL_SOAK") else 6
+WORLDS = length(6, 200)
 # the rows and their keys, and in how many groups a unit with four rows can be
 GROUPED = [
     ("visits v", "v.ward", 4),
@@ -56,22 +56,24 @@ def moved(measured: Measured, there: World) -> Iterator[tuple[int, int, int, int
 
 @pytest.mark.parametrize(("rows", "keys", "_reach"), GROUPED)
 def test_a_unit_moves_no_more_groups_than_it_may(rows: str, keys: str, _reach: int) -> None:
-    choice = random.Random(rows + keys)
-    value = "v.minutes" if "n FROM" not in rows else "n"
-    for (env, change_one), aggregates in ((env, one) for env in ENVS for one in AGGREGATES):
-        most = choice.choice((1, 1, 2, 3))
-        limit = f"AT MOST {most} GROUPS AND {choice.choice((1, 3, 4))} ROWS PER UNIT"
-        (plan,) = planned(rows, keys, limit, env, aggregates.format(value).replace("CLAMP(n, 0, 3) B", "n B"))
-        for there in (world(plan, choice, change_one, units=8) for _ in range(WORLDS // 3)):
-            measured = once_found(plan, there, choice)
-            if plan.selection is not None:
-                assert plan.selection.most <= most and plan.selection.selected is not None
-                assert all(len(one) <= plan.selection.moved for one in groups_moved(plan.selection.selected, there))
-            for at, l1, l2_squared, groups in moved(measured, there) if measured is not None else ():
-                assert measured is not None
-                claim = measured.parts[at].sensitivity
-                assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, (limit, aggregates)
-                assert groups <= most * (1 + change_one), (limit, aggregates)
+    with assured("groups") as tally:
+        tally["tried"] += len(ENVS) * len(AGGREGATES) * (WORLDS // 3)
+        choice = random.Random(rows + keys)
+        value = "v.minutes" if "n FROM" not in rows else "n"
+        for (env, change_one), aggregates in ((env, one) for env in ENVS for one in AGGREGATES):
+            most = choice.choice((1, 1, 2, 3))
+            limit = f"AT MOST {most} GROUPS AND {choice.choice((1, 3, 4))} ROWS PER UNIT"
+            (plan,) = planned(rows, keys, limit, env, aggregates.format(value).replace("CLAMP(n, 0, 3) B", "n B"))
+            for there in (world(plan, choice, change_one, units=8) for _ in range(WORLDS // 3)):
+                measured = once_found(plan, there, choice)
+                if plan.selection is not None:
+                    assert plan.selection.most <= most and plan.selection.selected is not None
+                    assert all(len(one) <= plan.selection.moved for one in groups_moved(plan.selection.selected, there))
+                for at, l1, l2_squared, groups in moved(measured, there) if measured is not None else ():
+                    assert measured is not None
+                    claim = measured.parts[at].sensitivity
+                    assert l1 <= claim.l1 and l2_squared <= claim.l2_squared, (limit, aggregates)
+                    assert groups <= most * (1 + change_one), (limit, aggregates)
 
 
 @pytest.mark.parametrize(("rows", "keys", "reach"), GROUPED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Mapping
 
@@ -13,11 +12,12 @@ from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
+from tests.assurance import assured, length
 from tests.soundness.exactly import Exactly, public_engine
 from tests.soundness.neighbours import moves
 from tests.soundness.world import KINDS, environment, random_row
 
-QUERIES = 2000 if os.environ.get("PRIVQL_SOAK") else 60
+QUERIES = length(60, 2000)
 ENV = environment()
 ARGUMENTS = ["COUNT(*", "COUNT(a", "COUNT(k", "SUM(a", "SUM(b", "SUM(c", "SUM(f", "SUM(a * b", "SUM(CLAMP(w, -2, 1)"]
 FILTERS = [
@@ -58,29 +58,33 @@ def combination(choice: random.Random) -> tuple[str, str]:
 
 
 def test_without_noise_the_answers_are_those_of_the_parts(exactly: Exactly) -> None:
-    choice, merged = random.Random(8), 0
-    for _ in range(QUERIES):
-        first, second = combination(choice), combination(choice)
-        table, group = choice.choice(["people", "events", "strict"]), choice.choice(["", " GROUP BY s"])
-        key, having = ("s, " if group else ""), choice.choice(["", f" HAVING {second[0]} IS NOT NULL"])
-        of = f" FROM {table}{group}"
-        one = checked(f"SELECT {key}{first[0]} AS x, ({second[0]}) * 2 AS y{of}{having} SPEND EPSILON 1")
-        other = checked(f"SELECT {key}{first[1]} AS x, ({second[1]}) * 2 AS y{of} SPEND EPSILON 1")
-        merged += len(one.measurements) < len(other.measurements)
-        for _ in range(3):
-            rows: list[Mapping[str, Value]] = [
-                {**random_row(choice), "id": f"u{at // KINDS[table].rows_per_unit}"} for at in range(7)
-            ]
-            answers = zip(
-                exactly.answer(one, {table: rows}).rows, exactly.answer(other, {table: rows}).rows, strict=True
-            )
-            for row, same in answers:
-                for value, expected in zip(row, same, strict=True):
-                    alike = (
-                        value == pytest.approx(expected, abs=1e-6) if isinstance(expected, float) else value == expected
-                    )
-                    assert alike, (one.source.text, value, expected, rows)
-    assert merged > QUERIES / 2
+    with assured("one-sum") as tally:
+        tally["tried"] += QUERIES
+        choice, merged = random.Random(8), 0
+        for _ in range(QUERIES):
+            first, second = combination(choice), combination(choice)
+            table, group = choice.choice(["people", "events", "strict"]), choice.choice(["", " GROUP BY s"])
+            key, having = ("s, " if group else ""), choice.choice(["", f" HAVING {second[0]} IS NOT NULL"])
+            of = f" FROM {table}{group}"
+            one = checked(f"SELECT {key}{first[0]} AS x, ({second[0]}) * 2 AS y{of}{having} SPEND EPSILON 1")
+            other = checked(f"SELECT {key}{first[1]} AS x, ({second[1]}) * 2 AS y{of} SPEND EPSILON 1")
+            merged += len(one.measurements) < len(other.measurements)
+            for _ in range(3):
+                rows: list[Mapping[str, Value]] = [
+                    {**random_row(choice), "id": f"u{at // KINDS[table].rows_per_unit}"} for at in range(7)
+                ]
+                answers = zip(
+                    exactly.answer(one, {table: rows}).rows, exactly.answer(other, {table: rows}).rows, strict=True
+                )
+                for row, same in answers:
+                    for value, expected in zip(row, same, strict=True):
+                        alike = (
+                            value == pytest.approx(expected, abs=1e-6)
+                            if isinstance(expected, float)
+                            else value == expected
+                        )
+                        assert alike, (one.source.text, value, expected, rows)
+        assert merged > QUERIES / 2
 
 
 CLAIMS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -16,12 +15,12 @@ from privql.kernel import picks
 from privql.kernel.picks import Picked, most_frequent
 from privql.kernel.sums import Key, Listed
 from privql.plan.lower import Lowered
+from tests.assurance import assured, length
 from tests.soundness.related_neighbours import POOLS, SALT, World, world
 from tests.soundness.related_queries import Queries
 from tests.soundness.test_related import accepted
 
-PICKS = 20_000 if os.environ.get("PRIVQL_SOAK") else 150
-SEED = int(os.environ.get("PRIVQL_SEED", "3"))
+PARTS, EACH = range(length(2, 200)), 100
 DRAWN = Fraction(1), Fraction(1, 10)
 
 
@@ -75,9 +74,13 @@ def beyond_and_reached(wanted: int, seed: int) -> tuple[int, int]:
     return beyond, reached
 
 
-def test_no_neighbour_moves_a_choice_beyond_its_claim() -> None:
-    beyond, reached = beyond_and_reached(PICKS, SEED)
-    assert not beyond and reached > PICKS / 10
+@pytest.mark.parametrize("seed", PARTS)
+def test_no_neighbour_moves_a_choice_beyond_its_claim(seed: int) -> None:
+    with assured("picks") as tally:
+        tally["tried"] += EACH
+        beyond, reached = beyond_and_reached(EACH, seed + 3)
+        tally["reached"] += reached
+        assert not beyond and reached > EACH / 10
 
 
 @pytest.mark.parametrize("fault", ["always apart", "changed as if it came"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -14,9 +13,10 @@ from privql.syntax import table, unparse
 from privql.syntax.automaton import Stuck, Tokens, automaton
 from privql.syntax.lexer import lex
 from privql.syntax.names import KEYWORDS
+from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-TEXTS = 20_000 if os.environ.get("PRIVQL_SOAK") else 250
+TEXTS = length(250, 20_000)
 PIECES = [*sorted(KEYWORDS), *automaton().signs, "a", '"b c"', "'it''s'", "1.5e3", "$p", "x1", "WITHIN GROUP ("]
 
 
@@ -87,20 +87,24 @@ def mutated(text: str, choose: random.Random) -> str:
 
 
 def test_generated_texts(lark: Lark) -> None:
-    choose = random.Random(1)
-    for seed in range(TEXTS):
-        text = scattered(unparse(Trees(seed).statement(3)), choose)
-        ours = by_ours(text)
-        assert ours is not None, text
-        assert ours == by_lark(lark, text), text
+    with assured("grammar") as tally:
+        tally["tried"] += TEXTS
+        choose = random.Random(1)
+        for seed in range(TEXTS):
+            text = scattered(unparse(Trees(seed).statement(3)), choose)
+            ours = by_ours(text)
+            assert ours is not None, text
+            assert ours == by_lark(lark, text), text
 
 
 def test_mutated_texts(lark: Lark) -> None:
-    choose = random.Random(2)
-    refused = 0
-    for seed in range(TEXTS):
-        text = mutated(unparse(Trees(seed).statement(3)), choose)
-        ours = by_ours(text)
-        assert ours == by_lark(lark, text), text
-        refused += ours is None
-    assert 0.5 * TEXTS < refused < TEXTS  # both verdicts are tried
+    with assured("grammar") as tally:
+        tally["tried"] += TEXTS
+        choose = random.Random(2)
+        refused = 0
+        for seed in range(TEXTS):
+            text = mutated(unparse(Trees(seed).statement(3)), choose)
+            ours = by_ours(text)
+            assert ours == by_lark(lark, text), text
+            refused += ours is None
+        assert 0.5 * TEXTS < refused < TEXTS  # both verdicts are tried

@@ -14,11 +14,12 @@ import pytest
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source, render
 from privql.syntax import parse_expression, parse_file, parse_query, parse_statement, unparse
+from tests.assurance import assured, length
 from tests.generate_ast import Trees
 from tests.syntax.test_differential import mutated
 
 GOLDEN = Path(__file__).with_name("errors.golden")
-MUTANTS = 20_000 if os.environ.get("PRIVQL_SOAK") else 600
+MUTANTS = length(600, 20_000)
 
 WRONG = r"""
 SELEC a FROM t
@@ -221,16 +222,21 @@ def test_most_slips_are_repaired() -> None:
 
 def test_repairs_of_mutants() -> None:
     """An edit to the form of a statement makes it readable; what it then says may still be refused."""
-    choose, repaired = random.Random(3), 0
-    for seed in range(MUTANTS):
-        text = mutated(unparse(Trees(seed).statement(2)), choose)
-        _, wrong = parse_file(Source(text))
-        for found in wrong:
-            if found.fixes and found.code in ("PQL0101", "PQL0110", "PQL0111", "PQL0112", "PQL0114"):
-                repaired += 1
-                _, still = parse_file(Source(applied(text, found)))
-                assert {each.code for each in still} <= {"PQL0105", "PQL0107", "PQL0108"}, (text, applied(text, found))
-    assert repaired > MUTANTS // 40
+    with assured("grammar") as tally:
+        tally["tried"] += MUTANTS
+        choose, repaired = random.Random(3), 0
+        for seed in range(MUTANTS):
+            text = mutated(unparse(Trees(seed).statement(2)), choose)
+            _, wrong = parse_file(Source(text))
+            for found in wrong:
+                if found.fixes and found.code in ("PQL0101", "PQL0110", "PQL0111", "PQL0112", "PQL0114"):
+                    repaired += 1
+                    _, still = parse_file(Source(applied(text, found)))
+                    assert {each.code for each in still} <= {"PQL0105", "PQL0107", "PQL0108"}, (
+                        text,
+                        applied(text, found),
+                    )
+        assert repaired > MUTANTS // 40
 
 
 def test_each_statement_of_a_file_has_its_own_error() -> None:

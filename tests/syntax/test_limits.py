@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import random
 import sys
 import time
@@ -14,9 +13,10 @@ from privql.diagnostics import PrivQLError, Source
 from privql.syntax import parse_expression, parse_file, parse_statement, unparse
 from privql.syntax.lexer import MAX_FAULTS
 from privql.syntax.parse import MAX_DEPTH, MAX_TEXT, MAX_TOKENS
+from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-FUZZED = 100_000 if os.environ.get("PRIVQL_SOAK") else 1_500
+FUZZED = length(1_500, 100_000)
 SIZE = 90_000
 
 PIECES = [
@@ -130,18 +130,20 @@ def test_time_is_linear() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_text_makes_anything_but_a_diagnostic(seed: int) -> None:
-    choose = random.Random(seed)
-    for number in range(FUZZED // 4):
-        text = unparse(Trees(number).statement(2))
-        for _ in range(choose.randint(1, 6)):
-            at, width = choose.randrange(len(text) + 1), choose.randint(0, 9)
-            piece = choose.choice([*PIECES, chr(choose.randrange(0x110000))])
-            text = text[:at] + piece + text[at + width :]
-        began = time.process_time()
-        parsed, wrong = parse_file(Source(text))
-        for each in wrong:
-            str(each)
-            each.to_json()
-        for statement in parsed:
-            assert parse_statement(unparse(statement.statement)) == statement.statement
-        assert time.process_time() - began < 2
+    with assured("grammar") as tally:
+        tally["tried"] += FUZZED // 4
+        choose = random.Random(seed)
+        for number in range(FUZZED // 4):
+            text = unparse(Trees(number).statement(2))
+            for _ in range(choose.randint(1, 6)):
+                at, width = choose.randrange(len(text) + 1), choose.randint(0, 9)
+                piece = choose.choice([*PIECES, chr(choose.randrange(0x110000))])
+                text = text[:at] + piece + text[at + width :]
+            began = time.process_time()
+            parsed, wrong = parse_file(Source(text))
+            for each in wrong:
+                str(each)
+                each.to_json()
+            for statement in parsed:
+                assert parse_statement(unparse(statement.statement)) == statement.statement
+            assert time.process_time() - began < 2

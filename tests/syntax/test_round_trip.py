@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from typing import Any, get_args
 
@@ -11,9 +10,10 @@ import pytest
 
 from privql.diagnostics import Source
 from privql.syntax import ast, parse_expression, parse_file, parse_query, parse_statement, unparse
+from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-TREES = 30_000 if os.environ.get("PRIVQL_SOAK") else 1_500
+TREES = length(1_500, 30_000)
 
 
 def nodes(tree: Any) -> Iterator[ast.Node]:
@@ -32,9 +32,11 @@ def statements() -> list[ast.Statement]:
 
 
 def test_statements_survive(statements: list[ast.Statement]) -> None:
-    for statement in statements:
-        text = unparse(statement)
-        assert parse_statement(text) == statement, text
+    with assured("grammar") as tally:
+        tally["tried"] += len(statements)
+        for statement in statements:
+            text = unparse(statement)
+            assert parse_statement(text) == statement, text
 
 
 def test_queries_and_expressions_survive() -> None:
