@@ -26,6 +26,7 @@ from privql.kernel.scalars import (
     decimal,
 )
 from privql.syntax import ast
+from privql.syntax.parse import MAX_TEXT
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _INT_LIMIT = 2**63
@@ -111,6 +112,9 @@ def parameter(node: ast.Param, context: Context) -> Typed:
         plain = number(text, span)
         return const(-Fraction(text), plain.type, span) if value < 0 and plain.type.kind == "DECIMAL" else plain
     if isinstance(value, str):
+        if len(value) > MAX_TEXT:
+            why = f"it has {len(value):,} characters, and {MAX_TEXT:,} are read"
+            raise refuse("PQL0103", f"the text of `${node.name}` is too long", span, why=why)
         return string(value, span)
     raise refuse(
         "PQL0304",

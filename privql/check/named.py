@@ -62,8 +62,22 @@ def one_place(tables: Iterable[Table | None], span: Span) -> None:
             )
 
 
-def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:
+STEPS, LEVELS = 60_000, 150  # of what named queries come to, written out: whoever walks it may recurse
+
+
+def renamed(bound: Bound, span: Span, context: Context) -> tuple[Rel, Columns]:
     """A reference to a named query, with columns of its own."""
+    steps, levels = _written_out(bound.rel, context.sizes)
+    context.written += steps
+    if context.written > STEPS or levels > LEVELS:
+        most, what = (LEVELS, "levels") if levels > LEVELS else (STEPS, "steps")
+        raise refuse(
+            "PQL0104",
+            "what this name stands for is too large",
+            span,
+            why=f"a named query counts as if it were written wherever it is read, and more than {most} {what} are not",
+            help="release what is read again and again, and read the release",
+        )
     columns = []
     for column in bound.columns:
         id = context.fresh()
@@ -75,6 +89,15 @@ def renamed(bound: Bound, context: Context) -> tuple[Rel, Columns]:
     if bound.shared is not None:
         return Shared(bound.shared, tuple((new.id, old.id, old.type) for new, old in pairs)), tuple(columns)
     return Compute(bound.rel, tuple((new.id, Field(old.id, old.type)) for new, old in pairs)), tuple(columns)
+
+
+def _written_out(rel: object, known: dict[int, tuple[object, int, int]]) -> tuple[int, int]:
+    """Of how many records it is made, and how deep. What is in several places is looked at once, and kept meanwhile."""
+    if id(rel) not in known:
+        below = [_written_out(each, known) for each in inside(rel)]
+        steps, levels = 1 + sum(steps for steps, _ in below), 1 + max((levels for _, levels in below), default=0)
+        known[id(rel)] = rel, steps, levels
+    return known[id(rel)][1:]
 
 
 def bind(rel: Rel, columns: Columns, context: Context) -> Bound:

@@ -103,7 +103,7 @@ def _named(node: ast.TableRef, context: Context, scope: Scope) -> tuple[Rel, Col
     if len(node.path) == 1 and not node.dummy:
         bound = scope.cte(name)
         if bound is not None:
-            return renamed(bound, context)
+            return renamed(bound, node.span, context)
     table = catalog.table(".".join(node.path))
     if table is not None:
         return _table(table, node, context)
@@ -111,7 +111,7 @@ def _named(node: ast.TableRef, context: Context, scope: Scope) -> tuple[Rel, Col
         raise _unknown(node, [t.name for t in catalog.tables])
     view = catalog.view(".".join(node.path))
     if view is not None:
-        return renamed(_view(view, node, context), context)
+        return renamed(_view(view, node, context), node.span, context)
     release = context.env.release(".".join(node.path))
     if release is not None:
         if release.poisoned:

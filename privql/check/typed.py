@@ -105,6 +105,8 @@ class Context:
     # counts of bins, by aggregate: their rows, which bin each is of, and what they have in common with the groups
     binned: dict[str, tuple[Rel, Field, Scalar | None]] = field(default_factory=dict)
     recursions: list[Span] = field(default_factory=list)  # where a named query reads itself
+    sizes: dict[int, tuple[object, int, int]] = field(default_factory=dict)  # steps and levels of named queries
+    written: int = 0  # steps of all that names stand for
     _next: int = 0
 
     def fresh(self) -> str:

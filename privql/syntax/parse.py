@@ -58,13 +58,14 @@ def parse_file(source: Source) -> tuple[list[Parsed], list[Diagnostic]]:
 
 def opening(source: Source) -> Callable[[Span], list[str]]:
     """The first three words of the statement that has an error there: what it would have begun or made."""
-    lexed = lex(source.text)
+    text = source.text if len(source.text) <= MAX_TEXT else source.text[:_SHOWN]  # else the error is at its beginning
+    lexed = lex(text)
     kinds, starts, ends = lexed.tokens.kinds, lexed.tokens.starts, lexed.tokens.ends
     begins = [0, *(index + 1 for index, kind in enumerate(kinds) if kind == SEMICOLON)]
 
     def words(at: Span) -> list[str]:
         begin = next((one for one in reversed(begins) if one < len(starts) and starts[one] <= at.start), len(starts))
-        return [source.text[starts[index] : ends[index]] for index in range(begin, min(begin + 3, len(starts)))]
+        return [text[starts[index] : ends[index]] for index in range(begin, min(begin + 3, len(starts)))]
 
     return words
 

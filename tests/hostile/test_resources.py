@@ -9,8 +9,9 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
+import privql
 from privql.check.env import Env
-from privql.diagnostics import Diagnostic
+from privql.diagnostics import Diagnostic, PrivQLError
 from privql.diagnostics import Source as Text
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source
@@ -31,6 +32,7 @@ CREATE PRIVATE TABLE visits (
 ) AT MOST {DECLARED} ROWS PER UNIT;
 CREATE PRIVATE TABLE calls (pid INT UNIT patient, day INT, seconds INT BETWEEN 0 AND 600);
 CREATE PRIVATE TABLE beats (pid INT UNIT patient, at INT) AT MOST 5000 ROWS PER UNIT;
+CREATE BUDGET research FOR UNIT patient EPSILON 9;
 """
 ENV = Env(build_catalog(Text(POLICY, "policy"))[0])
 
@@ -194,7 +196,8 @@ def test_wide_texts_of_many_rows_made_of_one_are_refused(made: str) -> None:
             held.FRAMED,
         ),
         ("SELECT pid, MEDIAN(minutes) AS x FROM visits GROUP BY pid", held.VALUES),
-        ("SELECT pid, MEDIAN(minutes) OVER (PARTITION BY pid) AS x FROM visits", held.VALUES),
+        ("SELECT pid, MEDIAN(minutes) OVER (PARTITION BY pid) AS x FROM visits", held.SHARED),
+        ("SELECT pid, MODE(minutes) OVER (PARTITION BY pid) AS x FROM visits", held.FRAMED),
         ("SELECT pid, LENGTH(MODE(CAST(minutes AS TEXT))) AS x FROM visits GROUP BY pid", held.TEXTS),
         ("SELECT pid, LENGTH(STRING_AGG('x', ',' ORDER BY vid)) AS x FROM visits GROUP BY pid", held.TEXTS),
     ],
@@ -203,8 +206,12 @@ def test_what_is_held_of_a_unit_is_bounded(asked: str, most: int, engines: tuple
     term = checked(f"SELECT COUNT(*) FROM ({asked}) AS t WHERE x > 5 AT MOST 3 ROWS PER UNIT")
     assert isinstance(term, Sums)
     assert most in [kept.limit for kept in keeping(term)]
+    times = []
     for one in engines:
+        start = time.perf_counter()
         one.run(term, b"salt")
+        times.append(time.perf_counter() - start)
+    assert times[1] < 10 * times[0] + 5, times  # each row's own sort of 50,000 values would take minutes
 
 
 def test_sums_over_frames_hold_nothing() -> None:
@@ -228,6 +235,57 @@ def test_a_query_that_writes_itself_out_is_refused_before_it_is_priced() -> None
     many = checked(first + "".join(each.format(at, at + 1) for at in range(12)))
     assert isinstance(few, Sums) and isinstance(many, Diagnostic) and many.code == "PQL0104"
     assert time.perf_counter() - start < 1
+
+
+DOUBLED = "a{0} AS (SELECT x.* FROM a{1} x JOIN a{1} y USING (pid))"
+NARROWED = "a{0} AS (SELECT * FROM a{1} WHERE age > {0})"
+
+
+@pytest.mark.parametrize(("each", "few", "many"), [(DOUBLED, 4, 30), (NARROWED, 40, 2000)])
+def test_names_are_counted_as_what_they_stand_for(each: str, few: int, many: int) -> None:
+    """A name that is read twice by each of thirty would be written a billion times; no walk is too deep."""
+
+    def told(count: int) -> object:
+        steps = "".join(f", {each.format(at + 1, at)}" for at in range(count))
+        return checked(f"WITH a0 AS (SELECT * FROM patients){steps} SELECT COUNT(*) FROM a{count}")
+
+    assert isinstance(told(few), Sums)
+    start = time.process_time()
+    refused = told(many)
+    assert isinstance(refused, Diagnostic) and refused.code == "PQL0104", refused
+    assert time.process_time() - start < 10
+
+
+def test_released_rows_are_named_as_often_as_anybody_likes() -> None:
+    steps = "".join(f", a{at + 1} AS (SELECT x.n FROM a{at} x CROSS JOIN a{at} y)" for at in range(30))
+    found = checked(f"WITH a0 AS (SELECT COUNT(*) AS n FROM patients){steps} SELECT n FROM a30")
+    assert isinstance(found, Sums)
+
+
+TOO_MUCH = {
+    "a million values": "SELECT COUNT(*) FROM patients WHERE age IN (" + ",".join(map(str, range(10**6))) + ")",
+    "ten megabytes": f"SELECT COUNT(*) FROM patients WHERE CAST(age AS TEXT) = '{'x' * 10**7}'",
+    "a million keys": "SELECT age, COUNT(*) FROM patients GROUP BY age KEYS (" + ",".join(["1"] * 10**6) + ")",
+    "a hundred thousand levels": "SELECT COUNT(*) FROM patients WHERE " + "(" * 10**5 + "age = 1" + ")" * 10**5,
+    "a deep CASE": "SELECT COUNT(*) FROM patients WHERE " + "CASE WHEN age = 1 THEN " * 300 + "TRUE" + " END" * 300,
+    "a text that is bound": "SELECT COUNT(*) FROM patients WHERE CAST(age AS TEXT) = $long",
+}
+
+
+@pytest.mark.parametrize("text", TOO_MUCH.values(), ids=list(TOO_MUCH))
+def test_what_is_too_much_is_refused_in_the_same_words_before_a_row_is_read(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DuckDBEngine, "__init__", None)  # planted: whoever opens one fails
+    start, told = time.process_time(), set()
+    for pids in ([1, 2], [1, 2, 3]):
+        frames = {"patients": pa.table({"pid": pids, "age": [50] * len(pids)})}
+        with privql.connect(policy=POLICY, frames=frames, analyst="mallory") as session:
+            with pytest.raises(PrivQLError, match=r"PQL010[34]") as refused:
+                session.run(f"{text} SPEND EPSILON 1", long="x" * 10**7)
+            told.add((str(refused.value), str(session.budget())))
+    assert len(told) == 1
+    assert time.process_time() - start < 10
 
 
 def test_a_list_of_many_rows_is_no_deep_tree() -> None:

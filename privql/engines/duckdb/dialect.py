@@ -110,7 +110,7 @@ class _DuckDB:
         return f"string_agg({value}, {separator}{by}){of}"
 
     def listed(self, value: Spelled, of: Of) -> str:
-        return f"list({value}){of}"
+        return f"list({value} ORDER BY {value}){of}"  # once for all rows of a partition that have it
 
     def different_in(self, listed: str) -> str:
         raise NotImplementedError
@@ -119,10 +119,10 @@ class _DuckDB:
         raise NotImplementedError
 
     def quantile(self, listed: str, type: ValueType, place: Callable[[str], str]) -> str:
-        return f"list_sort({listed})[{place(f'len({listed})')}]"
+        return f"{listed}[{place(f'len({listed})')}]"
 
     def mode(self, listed: str, type: ValueType) -> str:
-        return f"list_aggregate(list_sort({listed}), 'mode')"
+        return f"list_aggregate({listed}, 'mode')"
 
     # ---- windows
 
