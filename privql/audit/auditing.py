@@ -30,7 +30,6 @@ from privql.release import Wanted
 
 _CROWD = 3000  # units, at most
 _BAGS = 12  # that these have
-_REPLAYS = 6  # pairs
 Tick = Callable[[float], None]
 
 
@@ -41,6 +40,7 @@ class Given:
     draws: int = 10_000
     databases: int = 2000
     seed: int = 1
+    replays: int = 6  # pairs of neighbours with the noise held still
     fault: Fault = NO_FAULT
 
 
@@ -77,7 +77,7 @@ def audit(asked: Asked, given: Given, tick: Tick = lambda part: None) -> Report:
                 found.append((_world(step.wanted, step, scratch), tried[-1].brute))
                 done += 1
             statements.append(Statement(one.line, one.kind, _claimed(one), tuple(tried)))
-        pairs = list(_pairs(crowd, found, scratch, choice))
+        pairs = list(_pairs(crowd, found, scratch, given.replays, choice))
         replayed = replay(asked, pairs, given.fault, lambda part: tick((done + part) / many))
         absent = tuple(
             table.name
@@ -157,14 +157,14 @@ def _crowd(scratch: Scratch, choice: random.Random) -> Tables:
 
 
 def _pairs(
-    crowd: Tables, found: Sequence[tuple[World, Brute]], scratch: Scratch, choice: random.Random
+    crowd: Tables, found: Sequence[tuple[World, Brute]], scratch: Scratch, many: int, choice: random.Random
 ) -> Iterator[tuple[Tables, Tables]]:
     """Neighbours of all columns: those that were told apart best, one unit against none, and some in a crowd."""
     best = [(world, pair) for world, brute in found for far in brute.farthest for pair in far[:1]]
-    for world, pair in best[: _REPLAYS // 2]:
+    for world, pair in best[: many // 2]:
         yield {**crowd, **world.holding(pair.one)}, {**crowd, **world.holding(pair.other)}
     worlds = [world for world, _ in found] or list(_worlds(scratch))
-    for at in range(_REPLAYS - min(len(best), _REPLAYS // 2)):
+    for at in range(many - min(len(best), many // 2)):
         world = replace(worlds[at % len(worlds)], read=None)
         others: Database = () if at == 0 else tuple(bag(world, choice, 2) for _ in range(3 * at))
         one: Bag = bag(world, choice, choice.choice((1, 2, 3)))

@@ -83,7 +83,6 @@ def observed(asked: Asked, tables: Tables, fault: Fault, draws: list[bytes]) -> 
             "the cost": [answer.cost for answer in answers],
             "the certificate": list(map(proved, answers)),
             "the name of the answer": [answer.release_id for answer in answers],
-            "what is printed": list(map(str, answers)),
             "the budget": str(scratch.till.budget()),
             "the ledger": [len(scratch.ledger.history()), str(scratch.ledger.losses())],
         }

@@ -55,7 +55,7 @@ def _audit(options: argparse.Namespace) -> int:
 
     fault = FAULTS[options.planted_fault] if options.planted_fault else NO_FAULT
     asked = Asked(policy, catalog, base, analyst, Source(given.text, given.name), params)
-    amount, done = Given(options.draws, options.databases, options.seed, fault), [0.0]
+    amount, done = Given(options.draws, options.databases, options.seed, fault=fault), [0.0]
     try:
         with watched("auditing", lambda: done[-1]):
             report = audit(asked, amount, done.append)

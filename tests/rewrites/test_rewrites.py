@@ -9,8 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.reference.values import Tables
 
+from privql.audit.reference.values import Tables
 from privql.check.env import Env
 from privql.diagnostics import Source
 from privql.finish.table import Table

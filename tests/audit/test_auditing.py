@@ -1,0 +1,104 @@
+"""Queries of every kind are audited and nothing contradicts their claims; each fault is found where it can be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from privql.audit.auditing import Given, audit
+from privql.audit.faults import FAULTS
+from privql.audit.replay import Asked
+from privql.audit.report import Report
+from privql.audit.shown import lowest
+from privql.diagnostics import Source
+from privql.policy.build import build_catalog
+from privql.policy.findings import accepted
+from tests.docs.markdown import DOCS
+from tests.soundness.world import POLICY
+
+HOSPITAL = DOCS / "example" / "policy.pql"
+FEW = Given(draws=1000, databases=100, replays=2)
+
+
+def audited(query: str, given: Given = FEW) -> Report:
+    """Under the policy of the documentation, or under the one that has a table of every kind."""
+    hospital = any(name in query for name in ("patients", "visits", "samples"))
+    source = Source(HOSPITAL.read_text("utf-8") if hospital else POLICY, "policy")
+    base = HOSPITAL.parent if hospital else Path()
+    asked = Asked(source, accepted(*build_catalog(source)), base, "alice", Source(query, "query"), {})
+    return audit(asked, given)
+
+
+QUERIES = [  # and how many steps are audited of it
+    ("SELECT s, COUNT(*), AVG(b) FROM people GROUP BY s SPEND EPSILON 1", 1),
+    ("SELECT s, COUNT(*) FROM members GROUP BY s SPEND EPSILON 1", 1),  # CHANGE ONE
+    ("SELECT SUM(a) FROM rows_alone WHERE k SPEND EPSILON 1", 1),  # UNIT ROW
+    ("SELECT t, SUM(b) FROM dues GROUP BY t SPEND EPSILON 4 DELTA 0.01", 2),  # groups that are found
+    ("SELECT t, COUNT(*) FROM people GROUP BY t SPEND EPSILON 1 DELTA 0.01", 1),
+    ("SELECT s, MEDIAN(a) FROM events GROUP BY s SPEND EPSILON 1", 1),
+    ("SELECT MODE(b), TOP(b, 2 USING GUMBEL) FROM people SPEND EPSILON 2 DELTA 0.01", 1),
+    ("SELECT s, k, SUM(b) FROM people GROUP BY CUBE(s, k) SPEND EPSILON 1", 1),
+    ("SELECT s, AVG(b) FROM events GROUP BY CUBE(s) USING GAUSSIAN SPEND EPSILON 1 DELTA 0.01", 1),
+    ("SELECT SUM(z BOUNDS AUTO) FROM people SPEND EPSILON 1", 2),
+    ("SELECT sex, COUNT(*) FROM patients JOIN visits USING (patient_id) GROUP BY sex SPEND EPSILON 1", 1),
+    ("SELECT taken, AVG(level) FROM samples GROUP BY taken SPEND EPSILON 1", 1),  # VIA
+    ("SELECT COUNT(*) FROM patients WITHIN 20 AT 95%", 1),
+    (
+        "CREATE RELEASE a AS SELECT region, COUNT(*) AS n FROM patients GROUP BY region SPEND EPSILON 1;"
+        "SELECT sex, COUNT(*) FROM patients JOIN a USING (region) WHERE n > 3 GROUP BY sex SPEND EPSILON 1;"
+        "SELECT n FROM a",
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "steps"), QUERIES)
+def test_nothing_contradicts_what_is_claimed(query: str, steps: int) -> None:
+    report = audited(query)
+    assert report.ok, str(report)
+    taken = [tried for statement in report.statements for tried in statement.steps]
+    assert len(taken) == steps
+    for tried in taken:
+        assert tried.brute.databases > 20 and tried.brute.by_engine > 3
+        assert all(each[-1].far > 0 for each in tried.brute.moved), "rows that move nothing try nothing"
+        assert tried.black_box.best is not None
+    assert report.replay.answered == report.replay.pairs == FEW.replays
+
+
+MANY_ROWS = "SELECT AVG(b) FROM events SPEND EPSILON 4"
+FOUND = "SELECT t, COUNT(*) FROM people GROUP BY t SPEND EPSILON 1 DELTA 0.001"
+
+
+@pytest.mark.parametrize(
+    ("fault", "query", "layers", "draws"),
+    [
+        ("noise", "SELECT SUM(a) FROM people SPEND EPSILON 2", {"black box"}, 10_000),
+        ("sensitivity", "SELECT AVG(b) FROM people SPEND EPSILON 2", {"small databases", "black box"}, 4000),
+        ("sensitivity", "SELECT MEDIAN(a) FROM members SPEND EPSILON 2", {"small databases"}, 1000),
+        ("sensitivity", "SELECT MODE(b) FROM people SPEND EPSILON 2", {"small databases", "black box"}, 4000),
+        ("clamp", "SELECT s, SUM(a) FROM people GROUP BY s SPEND EPSILON 2", {"small databases", "black box"}, 1000),
+        ("rows", MANY_ROWS, {"small databases"}, 1000),
+        ("groups", FOUND, {"black box"}, 1000),
+    ],
+)
+def test_a_planted_fault_is_found(fault: str, query: str, layers: set[str], draws: int) -> None:
+    report = audited(query, Given(draws=draws, databases=100, replays=1, fault=FAULTS[fault]))
+    assert not report.ok and layers <= report.found.keys(), str(report)
+    assert "replay" not in report.found
+
+
+def test_an_engine_that_fails_on_some_rows_is_found() -> None:
+    query = "SELECT s, COUNT(*) FROM people GROUP BY s KEYS ('x', 'y', NULL) SPEND EPSILON 1"
+    found = audited(query, Given(draws=1000, databases=100, replays=6, fault=FAULTS["failure"])).found
+    assert {"small databases", "replay"} <= found.keys()
+    assert "the error" in found["replay"][0]
+
+
+@pytest.mark.parametrize(
+    ("hits", "count", "miss"), [(1, 10, 1e-9), (5, 10, 1e-3), (3000, 5000, 1e-9), (9, 5000, 1e-6), (500, 500, 1e-5)]
+)
+def test_bounds_are_those_of_clopper_and_pearson(hits: int, count: int, miss: float) -> None:
+    wanted = stats.beta.ppf(miss, hits, count - hits + 1)
+    assert wanted * (1 - 1e-8) <= lowest(hits, count, miss) <= wanted * (1 + 1e-12)
