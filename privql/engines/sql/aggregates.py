@@ -184,8 +184,8 @@ class Aggregates:
         direct = self.dialect.splice(found, separator, by, of)
         if direct is not None:
             return self.add(direct)
-        ordered = f" ORDER BY {', '.join(by)}" if by else ""
-        place = Spelled(self.placed(f"row_number() OVER (PARTITION BY {self.below.owner}{ordered})"), INT, leaf=True)
+        ordered = f"PARTITION BY {self.below.owner} ORDER BY {', '.join(by) or 'TRUE'}"
+        place = Spelled(self.placed(f"row_number() OVER ({ordered})"), INT, leaf=True)
         return self.dialect.spliced(self.list_of(place, found, of), self.list_of(found, found, of), separator)
 
     def _offset(self, steps: Steps, short: bool = False) -> str:

@@ -23,7 +23,7 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
     order = [written(layer.known(each.value), each, dialect) for each in term.order]
     apart = ", ".join([*order, hashed])  # each row has a place of its own
     places = f" OVER ({part} ORDER BY {apart})"
-    tied = f" ORDER BY {', '.join(order)}" if order else ""
+    tied = f" ORDER BY {', '.join(order) or 'TRUE'}"
 
     def over(frame: Frame | None) -> str:
         if frame is None:
@@ -31,8 +31,8 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
         if frame.by == "ROWS":
             return f" OVER ({part} ORDER BY {apart} {_between(frame, dialect)})"
         if dialect.group_frames or not _counted(frame):
-            return f" OVER ({part}{tied or ' ORDER BY TRUE'} {_between(frame, dialect)})"
-        group = layer.placed(f"dense_rank() OVER ({part}{tied or ' ORDER BY TRUE'})")
+            return f" OVER ({part}{tied} {_between(frame, dialect)})"
+        group = layer.placed(f"dense_rank() OVER ({part}{tied})")
         return f" OVER ({part} ORDER BY {group} {_between(frame, dialect, 'RANGE')})"
 
     columns: dict[str, Column] = dict(below.columns)

@@ -53,24 +53,24 @@ class Search:
     def __init__(self, part: Part, groups: int) -> None:
         self._states: list[_State] = [None]
         self._slots = 2 * groups + 2
-        self._start = self._enter(Group(part, 0), 0)
+        self.start = self._enter(Group(part, 0), 0)
         self._free = self._in_order()  # states that take no character, each after those it leads to
         takes = [state for state in self._states if isinstance(state, _Take)]
         self._placed = any(isinstance(state, _At) for state in self._states)
         ends = {end for take in takes for low, high in take.ranges for end in (low, high + 1)}
-        self._ends = sorted(ends | {end for low, high in WORD for end in (low, high + 1)})
+        self.ends = sorted(ends | {end for low, high in WORD for end in (low, high + 1)})
         self._letters: dict[str, int] = {}
         self._known: dict[tuple[int, int, int], int] = {}
 
     def occurs(self, text: str) -> bool:
-        return any(reached >> self._start & 1 for reached in self._backward(text))
+        return any(reached >> self.start & 1 for reached in self._backward(text))
 
     def found(self, text: str) -> Iterator[Found]:
         """The matches from left to right, apart from each other; after an empty one there are no more."""
         reached = list(self._backward(text))[::-1]
         at = 0
         while at <= len(text):
-            if not reached[at] >> self._start & 1:
+            if not reached[at] >> self.start & 1:
                 at += 1
                 continue
             match = self._walk(text, at, reached)
@@ -152,7 +152,7 @@ class Search:
     def _letters_of(self, text: str) -> list[int]:
         """Characters that no set tells apart have the same number."""
         for character in set(text) - self._letters.keys():
-            self._letters[character] = bisect_right(self._ends, ord(character))
+            self._letters[character] = bisect_right(self.ends, ord(character))
         letters = self._letters
         return [letters[character] for character in text]
 
@@ -166,11 +166,11 @@ class Search:
             key = reached, letter, before if self._placed else 0
             found = known.get(key)
             if found is None:
-                found = known[key] = self._reached(reached, letter, before)
+                found = known[key] = self.reached(reached, letter, before)
             yield found
             reached, letter = found, before
 
-    def _reached(self, after: int, letter: int, before: int) -> int:
+    def reached(self, after: int, letter: int, before: int) -> int:
         """`letter` stands after the place and `before` before it; -1 for none."""
         reached = 1
         for at, state in enumerate(self._states):
@@ -195,12 +195,12 @@ class Search:
     def _holds(self, ranges: Ranges, letter: int) -> bool:
         if letter <= 0:  # none, or one before all that are named
             return False
-        example = self._ends[letter - 1]
+        example = self.ends[letter - 1]
         return any(low <= example <= high for low, high in ranges)
 
     def _walk(self, text: str, at: int, reached: list[int]) -> Found:
         marks = [-1] * self._slots
-        current = self._start
+        current = self.start
         while (state := self._states[current]) is not None:
             match state:
                 case _Take(then=then):
