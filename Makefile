@@ -14,11 +14,12 @@ PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak mutate check lint types typeguard contract wheel golden attacks grammar proofs bench bench-peers bench-accuracy clean
+.PHONY: help demo test test-engines soak mutate check lint types typeguard contract wheel golden attacks grammar proofs bench bench-peers bench-accuracy clean
 
 help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
 	@echo 'make test     every test (TESTS=tests/docs for some)'
+	@echo 'make test-engines  those of all engines, with a PostgreSQL and a Spark of their own: 1 GB of packages'
 	@echo 'make soak     the machines that look for bugs, at full length: days (MACHINE=neighbours MINUTES=20)'
 	@echo 'make mutate   change one thing at a time, and see a test fail (RULES=privql/kernel SAMPLE=50)'
 	@echo 'make check    lint, types, import contract and tests'
@@ -43,11 +44,19 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
+$(VENV)/.ready-engines: $(VENV)/.ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[engines]'
+	@touch $@
+
 demo: $(VENV)/.ready
 	@$(BIN)/privql demo
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto $(TESTS)
+
+# With what PostgreSQL and Spark take, each of which is started once. Spark also needs Java 17; without one, that is said.
+test-engines: $(VENV)/.ready-engines
+	$(BIN)/python -m pytest -n 0 -rs tests/engines
 
 soak: $(VENV)/.ready
 	$(BIN)/python -m tests.assurance $(MACHINE) $(if $(MINUTES),--minutes $(MINUTES))

@@ -1,6 +1,8 @@
-"""How much slower exact, clamped, bounded sums are than the plain SQL a person would write, on DuckDB itself.
+"""How much slower exact, clamped, bounded sums are than the plain SQL a person would write, on the engine itself.
 
-    python benchmarks/engine.py [--rows 10000000] [--repeats 7]
+    python benchmarks/engine.py [--engine duckdb] [--rows 10000000] [--repeats 7]
+
+With `--engine spark`, on a Spark of as many threads in a process of its own, whose processor time counts, too.
 
 Both sides read the same Parquet file, warm, in turns; the ratio of the least times is what counts, and beside it stands
 that of processor time, which other work on the machine disturbs less. PrivQL's side is what a query over declared
@@ -11,17 +13,20 @@ side is `SELECT k, count(*), sum(x), avg(x) … GROUP BY k`. Between one row in 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from privql.engines.duckdb import DuckDBEngine
-from privql.engines.interface import Source
+from privql.engines.interface import Engine, Source
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.sums import Balance, Contribution, Key, Sums
@@ -74,20 +79,23 @@ def steps(column: str) -> Steps:
 Times = tuple[float, float]  # of the clock, of the processors
 
 
-def least(work: Callable[[], object], other: Callable[[], object], repeats: int) -> tuple[Times, Times]:
+def least(
+    work: Callable[[], object], other: Callable[[], object], repeats: int, busy_for: Callable[[], float]
+) -> tuple[Times, Times]:
     """The least seconds of both, taken in turns."""
     times: dict[Callable[[], object], list[Times]] = {work: [], other: []}
     for _ in range(repeats):
         for one, into in times.items():
-            start, busy = time.perf_counter(), time.process_time()
+            start, busy = time.perf_counter(), busy_for()
             one()
-            into.append((time.perf_counter() - start, time.process_time() - busy))
+            into.append((time.perf_counter() - start, busy_for() - busy))
     ours, theirs = ((min(t[0] for t in taken), min(t[1] for t in taken)) for taken in times.values())
     return ours, theirs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
@@ -95,9 +103,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write(path, options.rows)
-        plain = duckdb.connect(config={"threads": options.threads})
-        with DuckDBEngine({"t": Source((str(path),))}, threads=options.threads) as engine:
-            print(f"{options.rows:,} rows, {options.threads} threads, least of {options.repeats}")
+        opening = on_spark if options.engine == "spark" else on_duckdb
+        with opening(path, options.threads) as (engine, plain, rows, busy_for):
+            print(f"{options.engine}, {options.rows:,} rows, {options.threads} threads, least of {options.repeats}")
             print(f"{'':32}{'PrivQL':>9}{'plain':>9}{'ratio':>7}{'must':>6}{'CPU ratio':>11}")
             for grouped in (True, False):
                 key, group = ("k, ", " GROUP BY k") if grouped else ("", "")
@@ -113,17 +121,53 @@ def main() -> None:
                     ]
                 for title, column, contributions, sql in cases:
                     sums = query(contributions, (column,) if column else (), grouped)
-                    text = f"SELECT {key}{sql} FROM read_parquet('{path}'){group}"
-                    run, ask = partial(engine.run, sums, b""), partial(asked, plain, text)
-                    ours, theirs = least(run, ask, options.repeats)
+                    text = f"SELECT {key}{sql} FROM {rows}{group}"
+                    ours, theirs = least(
+                        partial(engine.run, sums, b""), partial(plain, text), options.repeats, busy_for
+                    )
                     clock, busy = ours[0] / theirs[0], ours[1] / theirs[1]
                     label = title + (" by k" if grouped else "")
                     row = f"{label:32}{ours[0] * 1e3:7.0f}ms{theirs[0] * 1e3:7.0f}ms{clock:7.2f}"
                     print(f"{row}{TARGETS[column]:6.1f}{busy:11.2f}", flush=True)
 
 
-def asked(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
-    return connection.execute(sql).fetchall()
+Opened = tuple[Engine, Callable[[str], object], str, Callable[[], float]]  # and plain SQL, over what, and time spent
+
+
+@contextmanager
+def on_duckdb(path: Path, threads: int) -> Iterator[Opened]:
+    plain = duckdb.connect(config={"threads": threads})
+    with DuckDBEngine({"t": Source((str(path),))}, threads=threads) as engine:
+        yield engine, lambda sql: plain.execute(sql).fetchall(), f"read_parquet('{path}')", time.process_time
+
+
+def quiet_session(threads: int) -> Any:
+    from pyspark.sql import SparkSession
+
+    options = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+    options |= {"spark.driver.memory": "4g", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return SparkSession.builder.master(f"local[{threads}]").config(map=options).getOrCreate()
+
+
+@contextmanager
+def on_spark(path: Path, threads: int) -> Iterator[Opened]:
+    """Plain SQL in the same session's own settings, ANSI mode and all."""
+    from privql.engines.spark import open as open_engine
+
+    session = quiet_session(threads)
+    session.read.parquet(str(path)).createOrReplaceTempView("stored")
+    process = session.sparkContext._gateway.proc
+
+    def busy_for() -> float:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return time.process_time() + (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    engine = open_engine(session, {"t": ("stored",)}, print)
+    try:
+        yield engine, lambda sql: session.sql(sql).collect(), "stored", busy_for
+    finally:
+        engine.close()
+        session.stop()
 
 
 if __name__ == "__main__":

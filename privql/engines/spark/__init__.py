@@ -1,0 +1,44 @@
+"""Spark as an engine: for what one machine cannot hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pyspark  # noqa: F401  # whoever has not got it is told of the extra that brings it
+
+from privql.kernel.scalars import Value, ValueType
+
+if TYPE_CHECKING:
+    from privql.engines.spark.engine import SparkEngine
+
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # it is given no frames
+
+OwnerLog = Callable[[BaseException], None]
+
+
+def open(  # the name that every engine's module has for it
+    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: OwnerLog
+) -> SparkEngine:
+    """An engine over tables of a Spark Connect server, at its address `sc://…`, or of a session that Python gave."""
+    from privql.engines.spark.engine import SparkEngine
+    from privql.engines.spark.session import opened
+
+    session, leave = opened(address)
+    return SparkEngine(session, tables, owner_log=owner_log, leave=leave)
+
+
+def of_values(
+    address: object,
+    stored: Mapping[str, tuple[tuple[tuple[str, ValueType], ...], list[dict[str, Value]]]],
+    owner_log: OwnerLog,
+) -> SparkEngine:
+    """An engine for which these are the tables, for the conformance kit: views of its session, which ends with it."""
+    from privql.engines.spark.given import view_of_rows
+
+    places = {table: (f"held_{at}",) for at, table in enumerate(stored)}
+    engine = open(address, places, owner_log)
+    for table, (columns, rows) in stored.items():
+        view_of_rows(engine.session, *places[table], columns, rows)
+    return engine

@@ -1,0 +1,86 @@
+"""A session of Spark of our own: opened, set up as the spellings need it, and left.
+
+Each setting is read back after it is made, so that a version that drops or renames one is refused, not trusted.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+_PORT = 15002  # where a Spark Connect server listens unless told otherwise
+
+Session = Any  # of pyspark.sql or of pyspark.sql.connect: the two share what is used here, but no class
+
+MEANING: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "false",  # what cannot be computed of a row is NULL, and fails no query
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.variable.substitute": "false",  # `${…}` in a text is a text
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # or else a date before 1582 fails a query
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+"""What the spellings in this package take for granted."""
+
+
+class UnknownSetting(RuntimeError):
+    """The engine does not take a setting that exactness needs."""
+
+
+def give_meaning(session: Session) -> None:
+    """What is so already is let be: to set what will go with a later version is warned of."""
+    for setting, value in MEANING.items():
+        if not _is(session, setting, value):
+            session.conf.set(setting, value)
+            if not _is(session, setting, value):
+                raise UnknownSetting(setting)
+
+
+def _is(session: Session, setting: str, value: str) -> bool:
+    return str(session.conf.get(setting)).lower() == value.lower()
+
+
+def opened(address: object) -> tuple[Session, Callable[[], None]]:
+    """A session with settings of its own, and how it is left. One that Python gave keeps its own settings: ours is a
+    copy, that knows its temporary views."""
+    if isinstance(address, str):
+        made: Session = _connected(address)
+        leave = made.stop
+    else:
+        made, leave = _copy(address), lambda: None
+    try:
+        give_meaning(made)
+    except BaseException:
+        leave()
+        raise
+    return made, leave
+
+
+def _connected(address: str) -> Session:
+    """Whether anybody listens is asked first, and what is lost later is tried for half a minute: Spark would take ten
+    to say that nobody does."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+    from pyspark.sql.connect.session import SparkSession
+
+    place = urlsplit(address)
+    with socket.create_connection((place.hostname or "", place.port or _PORT), timeout=10):
+        pass
+    made = SparkSession.builder.remote(address).create()
+    made.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
+    return made
+
+
+def _copy(session: Session) -> Session:
+    if not hasattr(session, "_jsparkSession"):
+        return session.cloneSession()
+    from pyspark.sql import SparkSession
+
+    return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())

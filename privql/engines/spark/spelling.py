@@ -1,0 +1,53 @@
+"""Every scalar operation's spelling in Spark SQL, by its name in `privql.functions.scalar`.
+
+The meaning is the Python one there; the conformance kit compares the two over hostile values.
+"""
+
+from __future__ import annotations
+
+from privql.engines.spark import (
+    building,
+    casts,
+    choices,
+    documents,
+    moments,
+    numbers,
+    regular,
+    texts,
+    times,
+    whole,
+    writing,
+)
+from privql.engines.sql.expressions import Call, Spelled, Spelling
+
+_OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
+
+
+def _by_type(of_numbers: Spelling, of_times: Spelling) -> Spelling:
+    def spelling(call: Call) -> Spelled | str:
+        timed = any(arg.type.kind in _OF_TIME for arg in call.args)
+        return of_times(call) if timed else of_numbers(call)
+
+    return spelling
+
+
+SPELLINGS: dict[str, Spelling] = {
+    **numbers.SPELLINGS,
+    **choices.SPELLINGS,
+    **whole.SPELLINGS,
+    **texts.SPELLINGS,
+    **building.SPELLINGS,
+    **regular.SPELLINGS,
+    **documents.SPELLINGS,
+    **times.SPELLINGS,
+    **moments.SPELLINGS,
+    **writing.SPELLINGS,
+    **casts.SPELLINGS,
+    "add": _by_type(numbers.add, times.add),
+    "sub": _by_type(numbers.sub, times.sub),
+}
+
+# What keeps NaN and infinities apart from numbers: those of an argument are so of the result, or the result is NULL.
+TAKES_LOOSE = frozenset(
+    {"add", "sub", "mul", "neg", "abs", "floor", "ceil", "trunc", "round", "sqrt", "ln", "log2", "log10"}
+)

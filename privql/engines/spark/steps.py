@@ -1,0 +1,91 @@
+"""Spelling of `Steps`: a number in whole steps of a grid, clamped, NULL where it is none; and how they are summed.
+
+SUM of a BIGINT wraps, and one of DECIMALs of more than 18 digits makes two objects a row. So what is summed is 16 bits
+of a number at a time, each in 64 bits, which 2^47 rows cannot fill, and is put together once a group. A measure is of
+the least type that holds it, and its type says how many such parts there are.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from privql.engines.interface import EngineError
+from privql.engines.spark.expressions import double, literal, wide
+from privql.engines.spark.numbers import least_units
+from privql.engines.sql.dialect import Dialect
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.measure import Measure, clamped, outward, power_of_two, whole_steps
+from privql.functions.scalar.numbers import INT_MAX, INT_MIN
+from privql.kernel.features import Steps
+from privql.kernel.scalars import INT
+
+_TYPES = {2**15: "SMALLINT", 2**31: "INT", 2**63: "BIGINT"}
+_PARTS = {"SMALLINT": 1, "INT": 2, "BIGINT": 4}
+_PART = 16  # bits
+_EXACT = 2**53  # doubles up to this are the integers that they stand for
+
+
+def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
+    """`x` is a leaf: the value of the steps, perhaps loose if FLOAT."""
+    match x.type.kind:
+        case "INT" if steps.grid == 1:
+            low, high = literal(max(steps.low, INT_MIN), INT), literal(min(steps.high, INT_MAX), INT)
+            inside = low.low <= x.low and x.high <= high.high
+            return _summable(x.sql if inside else clamped(x.sql, low.sql, high.sql), steps)
+        case "INT":
+            return _summable(whole_steps(least_units(x), Fraction(1), 2**63, steps, dialect), steps)
+        case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
+            most = 10**x.type.precision - 1
+            ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
+            units = clamped(x.sql, *ends)
+            if x.type.scale:
+                units = f"({units}) * CAST('{10**x.type.scale}' AS DECIMAL({x.type.scale + 1},0))"
+            return _summable(f"CAST(({units}) AS BIGINT)", steps)
+        case "DECIMAL":
+            unit, beyond = Fraction(1, 10**x.type.scale), 10**x.type.precision
+            return _summable(whole_steps(least_units(x), unit, beyond, steps, dialect), steps)
+        case "FLOAT":
+            return _summable(_double(x, steps, dialect), steps)
+        case _:
+            raise EngineError("unsupported")
+
+
+def _summable(whole: str, steps: Steps) -> Measure:
+    type = next(type for reach, type in _TYPES.items() if -reach <= steps.low and steps.high < reach)
+    return Measure(f"CAST({whole} AS {type})")
+
+
+def summed(x: str, of: str) -> str:
+    """What does not hold of the type is left out before anything is planned, and so is what asks for it."""
+    whole = f"CAST(({x}) AS BIGINT)"
+
+    def parts(count: int) -> str:
+        sums = []
+        for place in range(count):
+            part = f"shiftright({whole}, {place * _PART})" if place else whole
+            part = part if place == count - 1 else f"({part} & {2**_PART - 1}L)"
+            sums.append(f"{wide(f'sum({part}){of}')} * {wide(2 ** (place * _PART))}")
+        return " + ".join(sums)
+
+    of_type = " ".join(f"WHEN '{type.lower()}' THEN {parts(count)}" for type, count in _PARTS.items())
+    return f"CASE typeof(max({x}){of}) {of_type} ELSE {wide(f'sum({x}){of}')} END"
+
+
+def _plain(x: Spelled, steps: Steps) -> bool:
+    """Whether a DECIMAL is clamped within its own type."""
+    most = 10**x.type.precision
+    return steps.grid == Fraction(1, 10**x.type.scale) and steps.low < most and steps.high > -most
+
+
+def _double(x: Spelled, steps: Steps, dialect: Dialect) -> str:
+    """In doubles, where scaling by a power of two is exact. NaN is above all numbers here, and infinities are told
+    apart from those beyond a bound."""
+    power_of_two(steps.grid)
+    low, high = (double(outward(end * steps.grid, side)) for end, side in ((steps.low, -1), (steps.high, 1)))
+    inside = clamped(x.sql, high=high, low=low)
+    number = f"CASE WHEN {dialect.finite(x.sql)} THEN {inside} END" if x.loose else inside
+    steps_of = f"CAST(rint(({number}) * {double(float(1 / steps.grid))}) AS BIGINT)"  # half to even, as Steps do
+    if max(abs(steps.low), abs(steps.high)) <= _EXACT:
+        return steps_of
+    ends = literal(steps.low, INT).sql, literal(steps.high, INT).sql
+    return dialect.bound("__s", [steps_of], lambda names: clamped(names[0], *ends))

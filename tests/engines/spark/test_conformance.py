@@ -1,0 +1,85 @@
+"""The conformance kit on Spark: every scalar operation and every primitive; and faults that are planted are seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from privql.conformance import kit
+from privql.conformance.kit import FULL, Extent, Stored, conformance
+from privql.conformance.pools import calls
+from privql.conformance.report import Report
+from privql.engines.interface import Engine
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'privql[spark]'")
+
+from privql.engines.spark import casts, numbers, of_values, spelling, texts
+from privql.engines.spark import dialect as room
+from privql.engines.spark import steps as steps_of
+from privql.engines.sql.expressions import function, infix
+
+SOME = FULL if os.environ.get("PRIVQL_SOAK") else Extent(40, 2, 10**6, 1, 8)
+REFUSED = {"json_array_length", "json_exists", "json_typeof", "json_valid", "json_value", "regexp_count",
+           "regexp_extract", "regexp_instr", "regexp_part", "regexp_replace"}  # fmt: skip
+
+
+def on(spark: Any) -> Callable[[Stored], Engine]:
+    return lambda stored: of_values(spark, stored, lambda cause: None)
+
+
+def wrong(report: Report) -> list[str]:
+    return [f"{each.operation}: {each.example}" for each in report.outcomes if each.differences]
+
+
+def test_spark_means_what_it_should(spark: Any) -> None:
+    report = conformance(on(spark), SOME, seed=5)
+    assert report.ok, str(report)
+    refused = {each.operation for each in report.outcomes if each.refused}
+    assert {op for op in refused if op.islower()} <= REFUSED
+    tried = {each.operation for each in report.outcomes if each.cases > each.refused}
+    assert tried >= {call.resolved.op for call in calls()} - REFUSED
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "fault", "op"),
+    [
+        (spelling.SPELLINGS, "abs", function("abs"), "abs"),
+        (spelling.SPELLINGS, "int_div", infix("div"), "int_div"),
+        (spelling.SPELLINGS, "lower", function("lower"), "lower"),
+        (casts, "_to_int", lambda x: f"TRY_CAST(round({x}, 0) AS BIGINT)", "cast"),
+        (texts, "exactly", lambda character: character, "like"),
+        (numbers, "_WHOLE", "1e30D", "floor"),
+    ],
+)
+def test_a_wrong_spelling_is_seen(
+    module: Any, name: str, fault: Any, op: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {"INT", "FLOAT", "TEXT"}
+    some = [c for c in calls() if c.resolved.op == op and {type.kind for type in c.resolved.arg_types} <= kinds]
+    monkeypatch.setattr(kit, "calls", lambda: some[:6])
+    extent = Extent(120, 10**6, 10**6, 0, 0)
+    assert not wrong(conformance(on(spark), extent))
+    if isinstance(module, dict):
+        monkeypatch.setitem(module, name, fault)
+    else:
+        monkeypatch.setattr(module, name, fault)
+    assert wrong(conformance(on(spark), extent))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "fault"),
+    [
+        (steps_of, "_TYPES", {2**63: "SMALLINT"}),
+        (steps_of, "clamped", lambda x, low, high: f"greatest(least({x}, {high}), {low})"),
+        (room._Spark, "fingerprint", lambda self, parts: f"md5(concat({', '.join(parts)}))"),
+    ],
+)
+def test_a_wrong_sum_or_order_is_seen(
+    module: Any, name: str, fault: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kit, "calls", list)
+    monkeypatch.setattr(module, name, fault)
+    assert any(wrong(conformance(on(spark), Extent(1, 0, 1, 1, 8), seed=seed)) for seed in range(4)), name

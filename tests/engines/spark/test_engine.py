@@ -1,0 +1,159 @@
+"""What an engine on Spark finds, refuses and says; whole integers, and one constant failure."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from privql.engines.interface import EngineError
+from privql.functions.scalar import evaluate
+from privql.kernel.features import Steps, Tally, Total
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field
+from privql.kernel.sums import Key, Keys, Sums
+from privql.kernel.terms import Filter, Relation, Scan, Unit
+from tests.engines.small import SALT
+from tests.engines.spark.local import engine
+
+MANY = bool(os.environ.get("PRIVQL_SOAK"))
+PERSON = Unit("person")
+
+
+# ---- what it is to be asked
+
+
+def scan(*columns: tuple[str, Any], unit: str | None = "u") -> Scan:
+    return Scan("t", PERSON, None if unit is None else (unit, INT), False, columns)
+
+
+def small(spark: Any, folder: Path, **columns: Any) -> Any:
+    pq.write_table(pa.table(columns), folder / "t.parquet")
+    return engine(spark, {"t": folder / "t.parquet"})
+
+
+def total(relation: Relation) -> Sums:
+    return Sums(relation, (), (Total(Steps(Field("x", INT), Fraction(1), -(2**62), 2**62)), Tally()))
+
+
+def test_a_table_or_a_column_that_is_not_there_is_named(spark: Any, tmp_path: Path) -> None:
+    with small(spark, tmp_path, u=[1], X=[2]) as opened:
+        opened.preflight([scan(("x", INT))])  # the only one that differs in nothing but case
+        with pytest.raises(EngineError, match="`t` has no column `y`"):
+            opened.preflight([scan(("y", INT))])
+        with pytest.raises(EngineError, match="`elsewhere` is not there"):
+            opened.preflight([Scan("elsewhere", PERSON, None, False, ())])
+        spark.catalog.dropTempView("stored_t")
+        assert opened.run(total(scan(("x", INT))), SALT).tolist() == [[2, 1]]  # what a copy knew when it was made
+
+
+def test_failures_quote_nothing_and_the_owner_is_told_the_truth(spark: Any, tmp_path: Path) -> None:
+    said: list[BaseException] = []
+    with small(spark, tmp_path, u=[1], x=[2]) as opened:
+        opened._owner_log = said.append
+        os.remove(tmp_path / "t.parquet")
+        with pytest.raises(EngineError) as failure:
+            opened.run(total(scan(("x", INT))), SALT)
+    assert str(failure.value) == "the engine could not complete the query" and failure.value.kind == "failed"
+    assert failure.value.__context__ is None and failure.value.__cause__ is None
+    assert said and "t.parquet" in str(said[0])
+
+
+def test_what_cannot_be_exact_is_refused_before_a_row_is_read(spark: Any, tmp_path: Path) -> None:
+    text = Field("s", TEXT)
+    with small(spark, tmp_path, u=[1], s=["a"]) as opened:
+        for op, given in (("json_valid", ()), ("regexp_extract", ("(a|b)+c",)), ("regexp_extract", ("a*b*c*d*",))):
+            args = (text, *(Const(value, TEXT) for value in given))
+            refused = Filter(scan(("s", TEXT)), Apply("is_null", (Apply(op, args, BOOL if not given else TEXT),), BOOL))
+            with pytest.raises(EngineError) as refusal:
+                opened.rehearse(Sums(refused, (), (Tally(),)))
+            assert refusal.value.kind == "unsupported"
+
+
+def test_a_session_keeps_its_own_settings(spark: Any, tmp_path: Path) -> None:
+    before = spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.caseSensitive")
+    with small(spark, tmp_path, u=[1], x=[2]) as opened:
+        assert opened.session.conf.get("spark.sql.ansi.enabled") == "false"
+    assert (spark.conf.get("spark.sql.ansi.enabled"), spark.conf.get("spark.sql.caseSensitive")) == before
+    assert spark.sql("SELECT 1 AS one").collect()[0].one == 1  # and it is still there
+
+
+def test_a_query_is_interrupted_from_another_thread(spark: Any, tmp_path: Path) -> None:
+    rows = 2_000
+    with small(spark, tmp_path, u=list(range(rows)), x=[0] * rows) as opened:
+        own = opened.session
+        slow = own.sql("SELECT a.id AS u, b.id % 3 AS x FROM range(3000000) a CROSS JOIN range(1000000) b")
+        slow.createOrReplaceTempView("stored_t")
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                opened.run(total(scan(("x", INT))), SALT)
+            except EngineError as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        deadline = time.monotonic() + 120
+        while thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(1)
+            opened.interrupt()
+        thread.join(1)
+        assert not thread.is_alive() and len(raised) == 1
+        assert opened.session.sql("SELECT 1 AS one").collect()[0].one == 1
+
+
+def test_the_owner_is_told_what_holds(spark: Any, tmp_path: Path) -> None:
+    with small(spark, tmp_path, u=[1, 1, None], x=[1, 2, 3]) as opened:
+        u, x = ("u", INT), ("x", INT)
+        assert opened.readable("t", (u, x)) and opened.complete("t", (x,)) and not opened.complete("t", (u,))
+        assert opened.unique("t", (x,)) and opened.unique("t", (u, x)) and not opened.unique("t", (u,))
+
+
+def test_a_row_of_its_own_is_a_unit_and_meets_no_other_reading_of_it(spark: Any, tmp_path: Path) -> None:
+    with small(spark, tmp_path, x=[1, 2, 2]) as opened:
+        own = Scan("t", Unit("row"), None, False, (("x", INT),))
+        assert opened.run(total(own), SALT).tolist() == [[5, 3]]
+        assert opened.groups(Keys(own, (("x", INT),)), SALT) == [((1,), 1), ((2,), 2)]
+
+
+def test_sums_beyond_64_bits_are_exact(spark: Any, tmp_path: Path) -> None:
+    most = 2**62
+    with small(spark, tmp_path, u=list(range(40)), x=[2**63 - 1] * 40) as opened:
+        assert opened.run(total(scan(("x", INT))), SALT).tolist() == [[40 * most, 40]]
+
+
+def test_a_million_groups_arrive_as_they_are(spark: Any, tmp_path: Path) -> None:
+    groups = 1_000_000 if MANY else 100_000
+    values = np.arange(2 * groups) % groups
+    with small(spark, tmp_path, u=np.arange(2 * groups), x=values, f=values / 4) as opened:
+        steps = Steps(Field("f", FLOAT), Fraction(1, 4), 0, 2**30)
+        keys = (Key(Field("x", INT), tuple(range(groups))),)
+        sums = Sums(scan(("x", INT), ("f", FLOAT)), keys, (Tally(), Total(steps)))
+        found = opened.run(sums, SALT)
+    assert found.dtype == np.int64 and found.shape == (groups, 2)
+    assert (found[:, 0] == 2).all() and (found[:, 1] == 2 * np.arange(groups)).all()
+
+
+def test_a_like_takes_time_by_the_length_of_the_text(spark: Any) -> None:
+    """What would be tried in every way that twenty runs can share ten thousand characters."""
+    text, pattern = "ab" * 5_000, "%a" * 20 + "%c"
+    term = Apply("like", (Const(text, TEXT), Const(pattern, TEXT)), BOOL)
+    from privql.engines.spark.dialect import SPARK
+    from privql.engines.sql.scalars import ScalarEmitter
+
+    def column(field: Field) -> Any:
+        raise AssertionError(field)
+
+    sql = ScalarEmitter(column, SPARK).sql(term)
+    start = time.monotonic()
+    ((found,),) = spark.sql(f"SELECT {sql}").collect()
+    assert found is evaluate("like", (TEXT, TEXT), BOOL, (text, pattern)) is False
+    assert time.monotonic() - start < 30
