@@ -15,6 +15,8 @@ from privql.engines.sql.expressions import Spelled, name
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Scalar, Value, ValueType
 
+SLOWER = 1
+
 
 def connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": 2})
@@ -62,6 +64,24 @@ def evaluated(connection: duckdb.DuckDBPyConnection, table: str, terms: list[Sca
     """Each row of the table, each term's value in it, in the table's order."""
     found = connection.execute(f"SELECT {', '.join(map(outward, terms))} FROM {name(table)} ORDER BY rowid").fetchall()
     return [tuple(inward(v, t.type) for v, t in zip(row, terms, strict=True)) for row in found]
+
+
+def kept(value: Value) -> Value:
+    return value
+
+
+def spelled(term: Scalar) -> str:
+    return emitter().sql(term)
+
+
+def types(connection: duckdb.DuckDBPyConnection, terms: list[Scalar], columns: Columns) -> list[str]:
+    listed = ", ".join(f"typeof({spelled(term)})" for term in terms)
+    nulls = ", ".join(f"CAST(NULL AS {physical(type)}) AS {name(c)}" for c, type in columns)
+    return list(connection.execute(f"SELECT {listed} FROM (SELECT {nulls})").fetchone() or ())
+
+
+def physical(type: ValueType) -> str:
+    return {"INT": "BIGINT", "FLOAT": "DOUBLE", "BOOL": "BOOLEAN", "TEXT": "VARCHAR"}.get(type.kind, str(type))
 
 
 def field(c: str, type: ValueType) -> Field:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from tempfile import mkdtemp
@@ -24,7 +25,9 @@ def server() -> str:
     named = os.environ.get("PRIVQL_TEST_PG")
     if named:
         return named
-    import pgserver
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where the system names no folder for what runs, it says so
+        import pgserver
 
     folder = mkdtemp()
     running = pgserver.get_server(folder, cleanup_mode="stop")

@@ -52,8 +52,12 @@ def _value(call: Call, x: Spelled, path: str) -> str:
         f"CASE json_type({x}, {path}) WHEN 'OBJECT' THEN NULL WHEN 'ARRAY' THEN NULL WHEN 'NULL' THEN NULL"
         f" WHEN 'BIGINT' THEN json_extract_string({numbers_as_strings}, {path})"
         f" WHEN 'DOUBLE' THEN json_extract_string({numbers_as_strings}, {path})"
-        f" ELSE json_extract_string({x}, {path}) END"
+        f" ELSE {_without_zero(call, f'json_extract_string({x}, {path})')} END"
     )
+
+
+def _without_zero(call: Call, string: str) -> str:
+    return call.let((Spelled(string, TEXT),), lambda s: f"CASE WHEN NOT contains({s}, chr(0)) THEN {s} END")
 
 
 def _exists(call: Call, x: Spelled, path: str) -> str:

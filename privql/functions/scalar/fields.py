@@ -46,7 +46,7 @@ def _found(text: str, path: str, least: int = 0) -> Json | Missing:
 def _value(text: str, path: str) -> Value:
     match _found(text, path, 1):
         case str() as found:
-            return found
+            return None if "\x00" in found else found
         case Number(text=written):
             return written
         case bool() as truth:
@@ -101,7 +101,8 @@ FUNCTIONS = (
         checked("json_value", _FIELD, (TEXT, TEXT), TEXT, 2), plain(_value), anything_or_null,
         "The string, number or truth value at a [path](json.md) in a JSON document, as text; a number as it is written"
         " there. `x ->> 'field'` and `x -> 'field' ->> 0` say the same step by step. NULL for an object, an array and"
-        " `null`, where nothing is there, and if x is no JSON.",
+        " `null`, where nothing is there, and if x is no JSON; also for a string that holds the character of number 0,"
+        " which no text of PostgreSQL does.",
         example("JSON_VALUE('{\"a\": {\"b\": [7, 1.50]}}', '$.a.b[1]')", '{"a": {"b": [7, 1.50]}}', "$.a.b[1]",
                 gives="1.50"),
         constant_args=(1,), objection=_FIELD,

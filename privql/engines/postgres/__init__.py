@@ -1,0 +1,1 @@
+"""What PostgreSQL is told: every operation total, since the server knows no TRY."""
