@@ -2,12 +2,15 @@
 
     python benchmarks/engine.py [--engine duckdb] [--rows 10000000] [--repeats 7]
 
-With `--engine spark`, on a Spark of as many threads in a process of its own, whose processor time counts, too.
+With `--engine spark`, on a Spark of as many threads in a process of its own, whose processor time counts, too. With
+`--engine postgres`, on a table of the server that PRIVQL_TEST_PG names or that `privql[engines]` brings, whose
+processor time is not known: the clock's stands in its place.
 
-Both sides read the same Parquet file, warm, in turns; the ratio of the least times is what counts, and beside it stands
-that of processor time, which other work on the machine disturbs less. PrivQL's side is what a query over declared
-columns lowers to: ranges as clamps, the list as a CASE, sums in whole steps, rows without a unit dropped; the plain
-side is `SELECT k, count(*), sum(x), avg(x) … GROUP BY k`. Between one row in 100 and one in 2 lies outside its range.
+Both sides read the same rows, of a Parquet file or a table, warm, in turns; the ratio of the least times is what
+counts, and beside it stands that of processor time, which other work on the machine disturbs less. PrivQL's side is
+what a query over declared columns lowers to: ranges as clamps, the list as a CASE, sums in whole steps, rows without a
+unit dropped; the plain side is `SELECT k, count(*), sum(x), avg(x) … GROUP BY k`. Between one row in 100 and one in 2
+lies outside its range.
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ def least(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
+    parser.add_argument("--engine", choices=("duckdb", "spark", "postgres"), default="duckdb")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
@@ -103,7 +106,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write(path, options.rows)
-        opening = on_spark if options.engine == "spark" else on_duckdb
+        opening = {"duckdb": on_duckdb, "spark": on_spark, "postgres": on_postgres}[options.engine]
         with opening(path, options.threads) as (engine, plain, rows, busy_for):
             print(f"{options.engine}, {options.rows:,} rows, {options.threads} threads, least of {options.repeats}")
             print(f"{'':32}{'PrivQL':>9}{'plain':>9}{'ratio':>7}{'must':>6}{'CPU ratio':>11}")
@@ -139,6 +142,34 @@ def on_duckdb(path: Path, threads: int) -> Iterator[Opened]:
     plain = duckdb.connect(config={"threads": threads})
     with DuckDBEngine({"t": Source((str(path),))}, threads=threads) as engine:
         yield engine, lambda sql: plain.execute(sql).fetchall(), f"read_parquet('{path}')", time.process_time
+
+
+@contextmanager
+def on_postgres(path: Path, threads: int) -> Iterator[Opened]:
+    """As many rows, made by the server; both sides on connections that are set up alike."""
+    import psycopg
+
+    from privql.engines.postgres import session
+    from privql.engines.postgres.engine import PostgresEngine
+    from tests.ledger.servers import fresh
+
+    ((rows,),) = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()
+    address = fresh()
+    with psycopg.connect(address, autocommit=True) as made:
+        made.execute("SELECT setseed(0.5)")
+        statement = (
+            "CREATE TABLE t AS SELECT i AS person, CASE WHEN random() < 0.01 THEN 'elsewhere'"
+            " ELSE 'region ' || floor(random() * 8)::integer END AS k, (random() * 120)::bigint AS i,"
+            " (random() * 20000)::numeric(10,2) AS d, random() * 65 AS f"
+            f" FROM generate_series(1::bigint, {rows}) AS r(i)"
+        )
+        made.execute(statement)
+        made.execute("VACUUM ANALYZE t")
+    plain = session.opened(address)
+    with PostgresEngine(address, {"t": ("t",)}) as engine:
+        for connection in (plain, engine._connection):
+            connection.execute(f"SET max_parallel_workers_per_gather = {threads - 1}")
+        yield engine, lambda sql: plain.execute(sql).fetchall(), "public.t", time.perf_counter
 
 
 def quiet_session(threads: int) -> Any:

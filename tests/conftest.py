@@ -7,8 +7,9 @@ from tests.ledger.told_time import Clock
 
 
 def pytest_report_header() -> list[str]:
-    wanted = "set PRIVQL_TEST_PG, or install `privql[engines]`"
-    return [] if available() else [f"no PostgreSQL server: {wanted}; tests/ledger/test_postgres.py is left out"]
+    wanted = "`make test-engines`, or set PRIVQL_TEST_PG"
+    left_out = "ledgers and private tables in PostgreSQL are not tested"
+    return [] if available() else [f"no PostgreSQL server ({wanted}): {left_out}"]
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from privql.surfaces.inputs import WrongUsage
 from privql.surfaces.keeping import ledger_commands
 from privql.surfaces.owner import owner_commands
 from privql.surfaces.progress import watched
+from privql.surfaces.source import source_commands
 from privql.surfaces.words import (
     ACCEPTED,
     INTERRUPTED,
@@ -219,6 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     audit_command(commands, command)
     policy = commands.add_parser("policy", help="the owner's: check a policy, apply it to a ledger, read its history")
     owner_commands(policy, command)
+    source_commands(commands.add_parser("source", help="the owner's: let a server be read"), command)
     doctor_command(commands, command)
     conformance_command(commands, command)
     ledger = commands.add_parser("ledger", help="the owner's: audit a ledger, read it, try other budgets, forget")

@@ -57,7 +57,7 @@ class _DuckDB:
     def shifted(self, number: str, places: int) -> str:
         return f"({number} >> {places})"
 
-    def finite(self, number: str) -> str:
+    def finite(self, number: Spelled) -> str:
         return f"isfinite({number})"
 
     def bits(self, number: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from privql.engines.duckdb import session
 from privql.engines.duckdb.databases import attached, table_of_database
 from privql.engines.duckdb.dialect import DUCKDB
-from privql.engines.duckdb.rehearsal import NoRows, planned, without_rows
+from privql.engines.duckdb.rehearsal import planned, without_rows
 from privql.engines.duckdb.sources import described, exposed, paths, read_scan, strictly, table_of_files
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
 from privql.engines.sql.cells import cells
@@ -26,7 +26,7 @@ from privql.engines.sql.emit import Statement, emit
 from privql.engines.sql.expressions import name as quoted
 from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.sql.members import Arrays
-from privql.engines.sql.publics import arrays
+from privql.engines.sql.publics import NoRows, arrays
 from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, ReadScan, Rows

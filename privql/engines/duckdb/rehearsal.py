@@ -18,22 +18,12 @@ from privql.engines.duckdb.sources import readable_as
 from privql.engines.sql.expressions import name
 from privql.engines.sql.references import read_by
 from privql.engines.sql.stored import Table
-from privql.frozen import frozen
-from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan
 
 if TYPE_CHECKING:
     import duckdb
 
 _PLACES = {"file_index": "BIGINT", "file_row_number": "BIGINT"}  # what every Parquet file has beside its columns
-
-
-@frozen
-class NoRows:
-    """In the place of public rows, which may be still to be released."""
-
-    columns: tuple[tuple[str, ValueType], ...]
-    rows: tuple[tuple[Value, ...], ...] = ()
 
 
 @contextmanager

@@ -43,8 +43,9 @@ class Values:
     def shifted(self, number: str, places: int) -> str:
         return f"({number} >> {places})"
 
-    def finite(self, number: str) -> str:
-        return expressions.finite(number)
+    def finite(self, number: Spelled) -> str:
+        """Stored numbers of so many digits may be NaN, which is above all others."""
+        return f"({number} < 'NaN'::numeric)" if number.type.kind == "DECIMAL" else expressions.finite(number.sql)
 
     def bits(self, number: str) -> str:
         return f"('x' || encode(float8send({number}), 'hex'))::bit(64)::bigint"

@@ -57,8 +57,8 @@ class _Spark:
     def shifted(self, number: str, places: int) -> str:
         return f"shiftright({number}, {places})"
 
-    def finite(self, number: str) -> str:
-        return numbers.finite(number)
+    def finite(self, number: Spelled) -> str:
+        return numbers.finite(number.sql)
 
     def bits(self, number: str) -> str:
         """Nothing but a call of Java's own tells them, and that fails for a NULL."""

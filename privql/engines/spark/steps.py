@@ -83,7 +83,7 @@ def _double(x: Spelled, steps: Steps, dialect: Dialect) -> str:
     power_of_two(steps.grid)
     low, high = (double(outward(end * steps.grid, side)) for end, side in ((steps.low, -1), (steps.high, 1)))
     inside = clamped(x.sql, high=high, low=low)
-    number = f"CASE WHEN {dialect.finite(x.sql)} THEN {inside} END" if x.loose else inside
+    number = f"CASE WHEN {dialect.finite(x)} THEN {inside} END" if x.loose else inside
     steps_of = f"CAST(rint(({number}) * {double(float(1 / steps.grid))}) AS BIGINT)"  # half to even, as Steps do
     if max(abs(steps.low), abs(steps.high)) <= _EXACT:
         return steps_of

@@ -68,8 +68,8 @@ class Dialect(Protocol):
     def shifted(self, number: str, places: int) -> str:
         """A BIGINT that is not negative, without its last binary places."""
 
-    def finite(self, number: str) -> str:
-        """Whether a FLOAT is neither NaN nor infinite."""
+    def finite(self, number: Spelled) -> str:
+        """Whether a FLOAT, or what else is `loose`, is neither NaN nor infinite. It may be NULL where that is."""
 
     def bits(self, number: str) -> str:
         """A FLOAT's 64 bits as the BIGINT that they are, too."""

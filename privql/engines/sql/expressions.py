@@ -22,7 +22,7 @@ class Spelled:
     sql: str
     type: ValueType
     leaf: bool = False  # a name or a literal: may be written twice
-    loose: bool = False  # a FLOAT that may be NaN or infinite, which stands for NULL
+    loose: bool = False  # a number that may be NaN or infinite, which stands for NULL; of columns, a DECIMAL may
     low: int = INT_MIN  # of an INT
     high: int = INT_MAX
     value: Value = None  # of a literal

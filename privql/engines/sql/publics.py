@@ -11,10 +11,19 @@ import numpy as np
 from privql.engines.interface import EngineError, Publics
 from privql.engines.sql.members import Arrays, array, read
 from privql.engines.sql.relations import Column, Draft, Layer, Rows, column
-from privql.kernel.scalars import Value
+from privql.frozen import frozen
+from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Public
 
 _SOME: Mapping[str, Value] = {"TEXT": "", "FLOAT": 0.0, "BOOL": False, "DECIMAL": Fraction(0)}
+
+
+@frozen
+class NoRows:
+    """In the place of public rows, which may be still to be released."""
+
+    columns: tuple[tuple[str, ValueType], ...]
+    rows: tuple[tuple[Value, ...], ...] = ()
 
 
 def public_rows(public: Public, draft: Draft) -> Rows:

@@ -71,6 +71,6 @@ class ScalarEmitter:
         if not spelled.loose:
             return spelled
         finite = Call("", (), spelled.type, self._names, self._dialect).let(
-            (spelled,), lambda x: f"CASE WHEN {self._dialect.finite(str(x))} THEN {x} END"
+            (spelled,), lambda x: f"CASE WHEN {self._dialect.finite(x)} THEN {x} END"
         )
         return Spelled(finite, spelled.type)

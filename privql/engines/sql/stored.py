@@ -74,4 +74,4 @@ def as_declared(stored: Spelled | None, type: ValueType, dialect: Dialect) -> Sp
 
 
 def settled(spelled: Spelled, dialect: Dialect) -> str:
-    return f"CASE WHEN {dialect.finite(spelled.sql)} THEN {spelled} END" if spelled.loose else spelled.sql
+    return f"CASE WHEN {dialect.finite(spelled)} THEN {spelled} END" if spelled.loose else spelled.sql

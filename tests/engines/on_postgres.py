@@ -1,0 +1,82 @@
+"""The rows of Parquet files and frames as tables of a PostgreSQL server, and an engine that reads them there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from privql.engines.postgres.engine import PostgresEngine
+from privql.engines.sql.expressions import name
+from tests.ledger.servers import fresh
+
+_SCHEMAS = count()
+
+
+@cache
+def database() -> str:
+    """One for all tests of a process; each has a schema of its own."""
+    return fresh()
+
+
+def engine(tables: Mapping[str, pa.Table | Path], **options: Any) -> PostgresEngine:
+    schema = f"s{next(_SCHEMAS)}"
+    import psycopg
+
+    with psycopg.connect(database(), autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
+        for table, rows in tables.items():
+            load(connection, f"{schema}.{name(table)}", pq.read_table(rows) if isinstance(rows, Path) else rows)
+    return PostgresEngine(database(), {table: (schema, table) for table in tables}, **options)
+
+
+def load(connection: Any, table: str, rows: pa.Table) -> None:
+    """Dates and times go through whole numbers: Python's own end with the year 9999."""
+    kinds = [_kind(field.type) for field in rows.schema]
+    raw = [{"date": "bigint", "timestamp": "bigint"}.get(kind, kind) for kind in kinds]
+    names = [name(field.name) for field in rows.schema]
+    listed = ", ".join(f"{column} {kind}" for column, kind in zip(names, raw, strict=True))
+    connection.execute(f"CREATE TEMP TABLE handed ({listed})")
+    columns = [_plain(rows.column(at), kind) for at, kind in enumerate(kinds)]
+    with connection.cursor().copy("COPY handed FROM STDIN") as copy:
+        for row in zip(*columns, strict=True):
+            copy.write_row(row)
+    made = ", ".join(f"{_made(column, kind)} AS {column}" for column, kind in zip(names, kinds, strict=True))
+    connection.execute(f"CREATE TABLE {table} AS SELECT {made} FROM handed")
+    connection.execute("DROP TABLE handed")
+
+
+def _kind(type: pa.DataType) -> str:
+    if pa.types.is_decimal(type):
+        return f"numeric({type.precision},{type.scale})"
+    if pa.types.is_timestamp(type):
+        return "timestamp"
+    if pa.types.is_date(type):
+        return "date"
+    if pa.types.is_integer(type):
+        return "bigint"
+    if pa.types.is_floating(type):
+        return "double precision"
+    return "boolean" if pa.types.is_boolean(type) else "text"
+
+
+def _plain(column: pa.ChunkedArray, kind: str) -> list[Any]:
+    if kind == "date":
+        return column.cast(pa.date32()).cast(pa.int32()).to_pylist()  # type: ignore[no-any-return]
+    if kind == "timestamp":
+        return column.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _made(column: str, kind: str) -> str:
+    if kind == "date":
+        return f"(DATE '1970-01-01' + {column}::integer)"
+    if kind == "timestamp":
+        days = f"({column} / 86400000000)::float8 * INTERVAL '1 day'"
+        return f"(TIMESTAMP '1970-01-01' + {days} + ({column} % 86400000000)::float8 * INTERVAL '1 microsecond')"
+    return f"{column}::{kind}"

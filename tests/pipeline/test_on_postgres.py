@@ -1,0 +1,119 @@
+"""Private tables on a PostgreSQL server, from the policy to the answer; and the role that the owner lets read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import privql
+from privql.diagnostics import PrivQLError
+from privql.surfaces.cli import main
+from tests.ledger.servers import available
+
+if not available():
+    pytest.skip("needs a PostgreSQL server: `make test-engines`, or PRIVQL_TEST_PG", allow_module_level=True)
+
+import psycopg
+
+from tests.engines import on_postgres
+
+POLICY = """\
+CREATE UNIT patient;
+CREATE PUBLIC TABLE wards (code TEXT KEY) FROM 'wards.csv';
+CREATE PRIVATE TABLE patients (
+  patient_id TEXT UNIT patient KEY, age INT BETWEEN 0 AND 120, ward TEXT REFERENCES wards(code)
+) FROM clinic.{schema}.patients;
+CREATE PRIVATE TABLE visits (patient_id TEXT UNIT patient, cost DECIMAL(8,2) BETWEEN 0 AND 100)
+  AT MOST 3 ROWS PER UNIT FROM clinic.{schema}.visits;
+CREATE BUDGET research FOR UNIT patient EPSILON 100000 DELTA 1e-6;
+GRANT research TO alice;
+"""
+
+
+@pytest.fixture
+def schema() -> Iterator[str]:
+    schema = f"clinic_{time.monotonic_ns()}"
+    with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+        server.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
+        server.execute(f"SET search_path = {schema}")  # type: ignore[call-overload]
+        server.execute(
+            "CREATE TABLE patients AS SELECT 'p' || i AS patient_id, (i % 90)::integer AS age,"
+            " (ARRAY['A', 'B'])[1 + i % 2] AS ward FROM generate_series(0, 199) AS r(i)"
+        )
+        server.execute(
+            "CREATE TABLE visits AS SELECT 'p' || i % 100 AS patient_id, 12.50::numeric(8,2) AS cost"
+            " FROM generate_series(0, 999) AS r(i)"
+        )
+        yield schema
+        server.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def policy(schema: str, tmp_path: Path) -> Path:
+    (tmp_path / "wards.csv").write_text("code\nA\nB\nC\n")
+    (tmp_path / "policy.pql").write_text(POLICY.format(schema=schema))
+    (tmp_path / "connections.toml").write_text(f'clinic = "{on_postgres.database()}"\n')
+    (tmp_path / "connections.toml").chmod(0o600)
+    return tmp_path / "policy.pql"
+
+
+@pytest.fixture
+def ledger(policy: Path) -> Path:
+    privql.apply(policy, policy.parent / "ledger.db")
+    return policy.parent / "ledger.db"
+
+
+def asked(ledger: Path, query: str) -> list[tuple[Any, ...]]:
+    with privql.connect(ledger, analyst="alice") as session:
+        return [tuple(row) for row in session.run(query).rows]
+
+
+def test_queries_are_answered_there(ledger: Path) -> None:
+    assert asked(ledger, "SELECT COUNT(*) FROM patients SPEND EPSILON 300") == [(200,)]
+    grouped = "SELECT ward, COUNT(*) FROM patients GROUP BY ward SPEND EPSILON 300"
+    assert asked(ledger, grouped) == [("A", 100), ("B", 100), ("C", 0), (None, 0)]
+    bounded = "SELECT SUM(cost) FROM visits SPEND EPSILON 9000"
+    ((total,),) = asked(ledger, bounded)
+    assert abs(total - 12_500) < 1
+    joined = "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id SPEND EPSILON 900"
+    assert asked(ledger, joined) == [(300,)]
+
+
+def test_groups_and_ranks_that_have_to_be_found(ledger: Path) -> None:
+    found = "SELECT age, COUNT(*) FROM patients GROUP BY age SPEND EPSILON 900"
+    assert len(asked(ledger, found)) >= 90
+    ((median,),) = asked(ledger, "SELECT MEDIAN(age) FROM patients SPEND EPSILON 300")
+    assert 35 <= median <= 45
+
+
+def test_a_declaration_that_does_not_hold_is_found(policy: Path, schema: str) -> None:
+    with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+        server.execute(f"INSERT INTO {schema}.patients VALUES ('p1', 5, 'A')")  # type: ignore[call-overload]
+    with pytest.raises(PrivQLError, match="patient_id"):
+        privql.apply(policy, policy.parent / "ledger.db")
+
+
+def test_what_fails_says_nothing_and_its_words_are_the_owners(ledger: Path, schema: str) -> None:
+    with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+        server.execute(f"DROP TABLE {schema}.visits")  # type: ignore[call-overload]
+        server.execute(  # type: ignore[call-overload]
+            f"CREATE VIEW {schema}.visits AS SELECT patient_id, (patient_id || ' Lovelace')::numeric(8,2) AS cost"
+            f" FROM {schema}.patients"
+        )
+    with privql.connect(ledger, analyst="alice") as session, pytest.raises(PrivQLError) as told:
+        session.run("SELECT SUM(cost) FROM visits SPEND EPSILON 1")
+    assert "Lovelace" not in str(told.value) and told.value.__context__ is None
+
+
+def test_the_script_names_what_the_policy_declares(
+    policy: Path, schema: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["source", "script", "clinic", "--policy", str(policy), "--role", "reader"]) == 0
+    printed = capsys.readouterr().out
+    assert f'GRANT SELECT ("patient_id", "age", "ward") ON "{schema}"."patients" TO "reader";' in printed
+    assert 'CREATE ROLE "reader" LOGIN NOSUPERUSER' in printed and "wards" not in printed
+    assert main(["source", "script", "elsewhere", "--policy", str(policy)]) == 2
