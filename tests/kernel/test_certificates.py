@@ -221,6 +221,7 @@ def test_it_shares_no_code_with_what_it_checks() -> None:
         for name in ([node.module or "."] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
     }
     assert names <= set(sys.stdlib_module_names)
+    assert len(path.read_text("utf-8").splitlines()) <= 400  # to be read in one sitting
 
 
 def test_it_runs_alone_and_compares_texts(tmp_path: Path) -> None:
