@@ -81,6 +81,13 @@ _ALL = (
         ("engines/test_random_trees.py::test_the_engine_computes_what_the_reference_says",),
     ),
     Machine(
+        "postgres",
+        "PostgreSQL against the reference: random terms of all primitives over hostile rows",
+        "terms",
+        48_000,
+        ("engines/test_postgres.py::test_every_primitive_means_what_the_reference_says",),
+    ),
+    Machine(
         "related-engine",
         "the engine against the reference: random SQL over related tables",
         "queries",
