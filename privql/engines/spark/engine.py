@@ -63,7 +63,7 @@ class SparkEngine:
                 table = self._safely(partial(self._look, name), "unreadable source", name)
             except EngineError as error:
                 if error.kind == "unreadable source":
-                    self._safely(self.session.sql("SELECT 1").collect, "unreachable", name)
+                    self._safely(lambda: self.session.sql("SELECT 1").collect(), "unreachable", name)
                 raise
             for column in columns:
                 if table.column(column) is None:
@@ -118,7 +118,8 @@ class SparkEngine:
         return self._never(table, columns, lambda names: "WHERE " + " OR ".join(f"{name} IS NULL" for name in names))
 
     def interrupt(self) -> None:
-        self.session.interruptAll()
+        with suppress(Exception):  # of a server that is gone nothing runs any more
+            self.session.interruptAll()
 
     def close(self) -> None:
         with self._turn, suppress(Exception):  # a server that is gone has nothing left to close
