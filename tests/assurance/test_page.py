@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from tests.assurance import assured, machines, page, recorder
+from tests.assurance.__main__ import _ended
 from tests.assurance.machines import MACHINES
 from tests.docs.markdown import REWRITE, ROOT
 
@@ -76,7 +79,6 @@ def test_whatever_may_take_longer_is_a_machine() -> None:
 def soaking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(recorder, "SOAK", True)
     monkeypatch.setattr(recorder, "FOLDER", tmp_path)
-    monkeypatch.delenv("PRIVQL_UNTIL", raising=False)
     monkeypatch.setitem(MACHINES, "it", machines.Machine("it", "", "cases", 3, ()))
     return tmp_path
 
@@ -101,11 +103,13 @@ def test_a_machine_that_tries_nothing_is_wrong(soaking: Path) -> None:
     assert recorder.kept("it")["wrong"] == 1
 
 
-def test_no_part_begins_when_the_time_is_over(soaking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRIVQL_UNTIL", "1")
-    with pytest.raises(pytest.skip.Exception), assured("it"):
-        raise AssertionError("not reached")
-    assert not list(soaking.iterdir())
+def test_a_run_ends_with_its_time_and_says_how_it_ended() -> None:
+    def ended(code: str, minutes: float | None) -> int | None:
+        return _ended([sys.executable, "-c", code], dict(os.environ), minutes)
+
+    assert ended("raise SystemExit(3)", None) == 3
+    assert ended("raise SystemExit(0)", 1) == 0
+    assert ended("import time; time.sleep(600)", 1 / 600) is None
 
 
 def test_what_is_not_whole_or_not_right_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
