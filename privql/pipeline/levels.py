@@ -34,7 +34,7 @@ def levels(plan: BlockPlan, at: int) -> Iterator[str]:
     asked = list(dict.fromkeys(map(frozenset, block.sets)))
     spreads = zip(asked, variances(sizes, asked, measured), strict=True)
     rows = [
-        f"{rough(Fraction(math.sqrt(v)) * one.grid)} {_groups([block.keys[k] for k in sorted(of)])}"
+        f"{rough(Fraction(round(math.sqrt(v), 12)) * one.grid)} {_groups([block.keys[k] for k in sorted(of)])}"
         for of, v in spreads
     ]
     yield f"standard deviation: {', '.join(rows[:_SHOWN] + ['…'] * (len(rows) > _SHOWN))}"

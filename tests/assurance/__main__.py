@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 
 from tests.assurance.machines import MACHINES, Machine
 from tests.assurance.page import keep, write
@@ -67,7 +68,8 @@ def _run(machine: Machine, minutes: float | None) -> bool:
 
 def _ended(command: list[str], environment: dict[str, str], minutes: float | None) -> int | None:
     """How it ended by itself; None if its time was over. What a part has counted until then is not counted."""
-    running = subprocess.Popen(command, cwd=ROOT, env=environment)
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background does not, else
+    running = subprocess.Popen(command, cwd=ROOT, env=environment, preexec_fn=heeds)
     try:
         return running.wait(60 * minutes if minutes else None)
     except subprocess.TimeoutExpired:
