@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from privql.kernel import found
 from privql.kernel.found import units_within
 
 
@@ -79,3 +80,14 @@ def test_laws_at_the_ends_of_what_there_is(reach: int, scale: Fraction) -> None:
 def test_what_is_no_law_or_no_number_of_it(number: int, reach: int, scale: Fraction, confidence: Fraction) -> None:
     with pytest.raises(ValueError):
         units_within(number, reach, scale, confidence)
+
+
+@pytest.mark.parametrize(("from_", "seen"), [(3, -2), (5, 0), (-1, -4), (6, 3)])
+def test_chances_that_differ_by_next_to_nothing_are_told_apart(from_: int, seen: int) -> None:
+    """By less than 64 bits can: more are computed until it is certain."""
+    law, bits, base = found._Seen(6, Fraction(3)), 260, max(seen, 0)
+    low, high = found.quotient(law._tail(from_, base, bits), law._tail(seen, base, bits), bits)
+    assert high - low < 1 << 60
+    near = Fraction(low >> 100 << 100, 1 << bits)
+    assert law._above(from_, seen, near)
+    assert not law._above(from_, seen, near + Fraction(1, 1 << 150))
