@@ -79,6 +79,7 @@ def test_whatever_may_take_longer_is_a_machine() -> None:
 def soaking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(recorder, "SOAK", True)
     monkeypatch.setattr(recorder, "FOLDER", tmp_path)
+    monkeypatch.delenv("PRIVQL_UNTIL", raising=False)
     monkeypatch.setitem(MACHINES, "it", machines.Machine("it", "", "cases", 3, ()))
     return tmp_path
 
@@ -101,6 +102,14 @@ def test_a_machine_that_tries_nothing_is_wrong(soaking: Path) -> None:
     with pytest.raises(AssertionError, match="tried nothing"), assured("it"):
         pass
     assert recorder.kept("it")["wrong"] == 1
+
+
+def test_what_was_interrupted_is_not_counted(soaking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVQL_UNTIL", "1")
+    with pytest.raises(RuntimeError), assured("it") as tally:  # noqa: PT012
+        tally["tried"] += 1
+        raise RuntimeError("Query interrupted")
+    assert not list(soaking.iterdir())
 
 
 def test_a_run_ends_with_its_time_and_says_how_it_ended() -> None:
