@@ -37,8 +37,10 @@ def length(short: int, long: int) -> int:
 
 @contextmanager
 def assured(name: str) -> Iterator[Counter[str]]:
-    """Counts `tried`, and `wrong` if it ends in an exception; whatever else is counted stands beside it on the page. What
-    has not ended when the time is over is not counted."""
+    """Counts `tried`, and `wrong` if it ends in an exception; whatever else is counted stands beside it on the page.
+
+    What has not ended when the time is over is not counted.
+    """
     assert name in MACHINES, f"{name} is not in tests/assurance/machines.py"
     tally = Counter[str](wrong=0)
     try:
