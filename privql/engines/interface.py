@@ -60,7 +60,7 @@ _MESSAGES: Mapping[ErrorKind, str] = {
     "missing source": "the data of table `{table}` is not there",
     "missing column": "the data of table `{table}` has no column `{column}`",
     "unreadable source": "the data of table `{table}` cannot be read",
-    "exposed source": "the data of table `{table}` can be written by every account of the machine",
+    "exposed source": "the data of table `{table}` can be written by every account",
     "unreachable": "the database with the data of table `{table}` cannot be reached",
     "unsupported": "the engine has no exact way to compute this query",
     "endless": "a recursion has more than 100000 rows",

@@ -229,7 +229,10 @@ def _columns_there(table: Table, engine: Engine, found: Findings, log: OwnersLog
 
 def _help(table: Table, error: EngineError) -> str:
     if error.kind == "exposed source":
-        return "take the right to write from others: `chmod o-w` on the files and their folder"
+        server = "`REVOKE … FROM PUBLIC` on a server, " if table.connection else ""
+        return f"take the right to write from others: {server}`chmod o-w` on the files and their folder"
+    if table.connection and error.kind == "unreadable source":
+        return "let the role there read the declared columns: `privql source script` writes down how"
     if table.connection:
         return f"check what stands after `{table.connection[0]}` in FROM: the names of the schema and the table there"
     if table.files:

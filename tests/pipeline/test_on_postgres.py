@@ -97,6 +97,28 @@ def test_a_declaration_that_does_not_hold_is_found(policy: Path, schema: str) ->
         privql.apply(policy, policy.parent / "ledger.db")
 
 
+def test_what_the_role_may_not_read_and_what_everybody_may_write_is_said(policy: Path, schema: str) -> None:
+    with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+        server.execute(f"GRANT UPDATE ON {schema}.visits TO PUBLIC")  # type: ignore[call-overload]
+        with pytest.raises(PrivQLError, match="can be written by every account") as told:
+            privql.apply(policy, policy.parent / "ledger.db")
+        assert "REVOKE" in str(told.value)
+        server.execute(f"REVOKE UPDATE ON {schema}.visits FROM PUBLIC")  # type: ignore[call-overload]
+        role = f"stranger_{time.monotonic_ns()}"
+        server.execute(f"CREATE ROLE {role}")  # type: ignore[call-overload]
+        address = psycopg.conninfo.make_conninfo(on_postgres.database(), options=f"-c role={role}")
+        with pytest.raises(PrivQLError, match="source script"):
+            privql.apply(policy, policy.parent / "ledger.db", connections={"clinic": f"postgresql:///?{uri(address)}"})
+        server.execute(f"DROP ROLE {role}")  # type: ignore[call-overload]
+
+
+def uri(parameters: str) -> str:
+    """The parameters of an address, as they stand in one that begins with `postgresql://`."""
+    from urllib.parse import quote, urlencode
+
+    return urlencode(psycopg.conninfo.conninfo_to_dict(parameters), quote_via=quote)
+
+
 def test_what_fails_says_nothing_and_its_words_are_the_owners(ledger: Path, schema: str) -> None:
     with psycopg.connect(on_postgres.database(), autocommit=True) as server:
         server.execute(f"DROP TABLE {schema}.visits")  # type: ignore[call-overload]
