@@ -322,6 +322,13 @@ def test_nothing_is_written_and_settings_of_the_role_do_not_count(server: Any, r
     columns = (("x", TIMESTAMP),)
     with opened(server, address=as_role(role)) as engine:
         assert engine.groups(Keys(asked(columns), columns), SALT) == [((0,), 1)]
+    own = schema_of(server)
+    server.execute(
+        f"CREATE FUNCTION w() RETURNS bigint LANGUAGE sql AS 'INSERT INTO {own}.t VALUES (now()) RETURNING 1'"
+    )
+    server.execute(f"CREATE VIEW writing AS SELECT {own}.w() AS x")
+    with opened(server, "writing") as engine, pytest.raises(EngineError, match="could not complete"):
+        engine.groups(Keys(asked((("x", INT),), "writing"), (("x", INT),)), SALT)
     with opened(server) as engine, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         engine._connection.execute(f"DELETE FROM {schema_of(server)}.t")  # type: ignore[call-overload]
 
