@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
 from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Progressing, Publics, scans
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 OwnerLog = Callable[[BaseException], None]
 Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
 Columns = tuple[tuple[str, ValueType], ...]
-OfValues = Callable[["Stored", OwnerLog], Engine]
-Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]
-_T = TypeVar("_T")
+Given = Mapping[str, tuple[Columns, list[dict[str, Value]]]]
 
 
 @frozen
@@ -65,7 +63,7 @@ def open_engine(address: object, tables: Tables, owner_log: OwnerLog) -> Engine:
 
 def of_values(
     address: object,
-) -> tuple[Callable[[Stored, OwnerLog], Engine], Callable[[Value, ValueType], bool] | None]:
+) -> tuple[Callable[[Given, OwnerLog], Engine], Callable[[Value, ValueType], bool] | None]:
     """For the conformance kit: what makes an engine there for which given rows are the tables, and what says which
     values it cannot hold."""
     module = _module(kind_of(address), address)
@@ -73,7 +71,7 @@ def of_values(
     if made is None:
         told = f"`{shown(address)}` has an engine that cannot be tried"
         raise ConnectionProblem(told, "its module needs `of_values(address, tables, owner_log)`")
-    return (lambda stored, owner_log: made(address, stored, owner_log)), getattr(module, "holds", None)
+    return (lambda tables, owner_log: made(address, tables, owner_log)), getattr(module, "holds", None)
 
 
 def _module(kind: str, address: object) -> ModuleType:
@@ -91,14 +89,10 @@ def _module(kind: str, address: object) -> ModuleType:
     try:
         return import_module(known.module)
     except ImportError as missing:
-        name = missing.name or ""
-        if name.partition(".")[0] not in (known.needs, "privql"):
+        if (missing.name or "").partition(".")[0] != known.needs:
             raise
-        if name.startswith(known.module):
-            told, help = "this version has no engine for it", "export its tables to files, or bind frames"
-        else:
-            told, help = f"it needs the package {known.needs}", f"install `privql[{known.extra}]`"
-    raise ConnectionProblem(f"`{shown(address)}` cannot be read: {told}", help)
+    told = f"`{shown(address)}` cannot be read: it needs the package {known.needs}"
+    raise ConnectionProblem(told, f"install `privql[{known.extra}]`")
 
 
 class Engines:

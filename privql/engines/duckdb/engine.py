@@ -29,7 +29,8 @@ from privql.engines.sql.members import Arrays
 from privql.engines.sql.publics import NoRows, arrays
 from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.sql.references import read_along, read_by
-from privql.engines.sql.relations import Names, ReadScan, Rows
+from privql.engines.sql.relations import Names, Rows
+from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
 from privql.engines.sql.stored import Table
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
@@ -39,7 +40,6 @@ from privql.kernel.terms import Public, Scan, Unit
 _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
-Term = Sums | Keys | Ranks
 Columns = tuple[tuple[str, ValueType], ...]
 
 # With it 50 million rows stay within 1 GB, what is more going to disk; more was measured to be no faster.
@@ -97,7 +97,7 @@ class DuckDBEngine:
 
     def emit(self, term: Term, salt: bytes = b"") -> str:
         """The statement that `run`, `groups` or `ranks` would run, for the owner's eyes."""
-        return self._safely(lambda: _statement(term, self._read, salt).sql)
+        return self._safely(lambda: statement_for(term, self._read, salt, DUCKDB).sql)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
@@ -127,16 +127,11 @@ class DuckDBEngine:
 
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
-
-        def twins(names: list[str]) -> str:
-            present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-            return f"WHERE {present} GROUP BY {', '.join(names)} HAVING count(*) > 1"
-
         return self._never(table, columns, twins)
 
     def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every row has a value in each of these columns."""
-        return self._never(table, columns, lambda names: "WHERE " + " OR ".join(f"{name} IS NULL" for name in names))
+        return self._never(table, columns, lacking)
 
     def hold(self, table: str, columns: Columns, rows: list[dict[str, Value]]) -> None:
         """A table of these values, in this engine's memory."""
@@ -179,8 +174,7 @@ class DuckDBEngine:
             def read(scan: Scan, names: Names) -> Rows:
                 return read_along(scan, lambda one, names: read_scan(one, tables[one.table], names), names)
 
-            coarse = emit_histogram(term, read, b"", Buckets(0, (1, (0,))), DUCKDB) if isinstance(term, Ranks) else None
-            for statement in (_statement(term, read, b""), *(() if coarse is None else (coarse,))):
+            for statement in rehearsed(term, read, DUCKDB):
                 given = {} if isinstance(statement, GroupStatement) else statement.arrays
                 publics = {public.name: NoRows(public.columns) for public in statement.publics}
                 with self._beside(given, statement.publics, publics):
@@ -223,7 +217,7 @@ class DuckDBEngine:
             for name in registered:
                 self._connection.unregister(name)
 
-    def _consult_statistics(self, term: Term, statement: Statement | GroupStatement | RankStatement) -> None:
+    def _consult_statistics(self, term: Term, statement: Asked) -> None:
         """Where all rows are of one table and meet no others."""
         (first, *others) = scans(term.input)
         wanted = not (others or first.via or statement.publics)
@@ -295,13 +289,3 @@ def _stored(value: Value, type: ValueType) -> str:
 def _by_hand(cause: BaseException) -> bool:
     """Ctrl-C while DuckDB works: it tells of it by no class of its own."""
     return type(cause) is RuntimeError and str(cause) == "Query interrupted"
-
-
-def _statement(term: Term, read: ReadScan, salt: bytes) -> Statement | GroupStatement | RankStatement:
-    match term:
-        case Sums():
-            return emit(term, read, salt, DUCKDB)
-        case Keys():
-            return emit_groups(term, read, salt, DUCKDB)
-        case Ranks():
-            return emit_ranks(term, read, salt, DUCKDB)

@@ -23,6 +23,7 @@ from privql.engines.sql.publics import NoRows, arrays
 from privql.engines.sql.ranks import Buckets, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, Rows
+from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
-Term = Sums | Keys | Ranks
-Asked = Statement | GroupStatement | RankStatement
 
 
 class PostgresEngine:
@@ -80,7 +79,7 @@ class PostgresEngine:
 
     def emit(self, term: Term, salt: bytes = b"") -> str:
         """The statement that `run`, `groups` or `ranks` would run, for the owner's eyes."""
-        return self._safely(lambda: self._statement(term, salt).sql)
+        return self._safely(lambda: statement_for(term, self._read, salt, POSTGRESQL).sql)
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
@@ -134,16 +133,11 @@ class PostgresEngine:
 
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """Whether no two rows agree in these columns, rows with a NULL among them left aside."""
-
-        def twins(names: list[str]) -> str:
-            present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-            return f"WHERE {present} GROUP BY {', '.join(names)} HAVING count(*) > 1"
-
         return self._never(table, columns, twins)
 
     def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """Whether every row has a value in each of these columns."""
-        return self._never(table, columns, lambda names: "WHERE " + " OR ".join(f"{name} IS NULL" for name in names))
+        return self._never(table, columns, lacking)
 
     def advice(self, sought: Mapping[str, tuple[tuple[str, ...], ...]]) -> list[Advice]:
         """Which tables the role could write, if its transactions here did not only read."""
@@ -173,22 +167,8 @@ class PostgresEngine:
 
     def _rehearse(self, term: Term) -> None:
         """What the server says of a statement when it plans it follows from the statement and the schema."""
-        coarse = (
-            emit_histogram(term, self._read, b"", Buckets(0, (1, (0,))), POSTGRESQL)
-            if isinstance(term, Ranks)
-            else None
-        )
-        for statement in (self._statement(term, b""), *(() if coarse is None else (coarse,))):
+        for statement in rehearsed(term, self._read, POSTGRESQL):
             self._ask(statement, {public.name: NoRows(public.columns) for public in statement.publics}, "EXPLAIN ")
-
-    def _statement(self, term: Term, salt: bytes) -> Asked:
-        match term:
-            case Sums():
-                return emit(term, self._read, salt, POSTGRESQL)
-            case Keys():
-                return emit_groups(term, self._read, salt, POSTGRESQL)
-            case Ranks():
-                return emit_ranks(term, self._read, salt, POSTGRESQL)
 
     def _columns(self, statement: Statement | RankStatement, publics: Publics) -> Mapping[str, Any]:
         """All numbers, none of them beyond 64 bits."""

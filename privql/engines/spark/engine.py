@@ -13,17 +13,18 @@ import numpy as np
 from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, scans
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.given import view_of_arrays
-from privql.engines.spark.rehearsal import NoRows, planned, without_rows
+from privql.engines.spark.rehearsal import planned, without_rows
 from privql.engines.spark.session import Session
 from privql.engines.spark.sources import read_scan, table_of
 from privql.engines.sql.cells import cells
 from privql.engines.sql.emit import Statement, emit
 from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
 from privql.engines.sql.members import Arrays
-from privql.engines.sql.publics import arrays
+from privql.engines.sql.publics import NoRows, arrays
 from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.sql.references import read_along, read_by
-from privql.engines.sql.relations import Names, ReadScan, Rows
+from privql.engines.sql.relations import Names, Rows
+from privql.engines.sql.statements import Term, lacking, rehearsed, statement_for, twins
 from privql.engines.sql.stored import Table
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import ValueType
@@ -33,7 +34,6 @@ from privql.kernel.terms import Public, Scan, Unit
 _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
-Term = Sums | Keys | Ranks
 
 
 class SparkEngine:
@@ -76,7 +76,7 @@ class SparkEngine:
 
     def emit(self, term: Term, salt: bytes = b"") -> str:
         """The statement that `run`, `groups` or `ranks` would run, for the owner's eyes."""
-        return self._safely(lambda: _statement(term, self._read, salt).sql)
+        return self._safely(lambda: statement_for(term, self._read, salt, SPARK).sql)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
@@ -106,16 +106,11 @@ class SparkEngine:
 
     def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
-
-        def twins(names: list[str]) -> str:
-            present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-            return f"WHERE {present} GROUP BY {', '.join(names)} HAVING count(*) > 1"
-
         return self._never(table, columns, twins)
 
     def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every row has a value in each of these columns."""
-        return self._never(table, columns, lambda names: "WHERE " + " OR ".join(f"{name} IS NULL" for name in names))
+        return self._never(table, columns, lacking)
 
     def interrupt(self) -> None:
         with suppress(Exception):  # of a server that is gone nothing runs any more
@@ -139,8 +134,7 @@ class SparkEngine:
             def read(scan: Scan, names: Names) -> Rows:
                 return read_along(scan, lambda one, names: read_scan(one, tables[one.table], names), names)
 
-            coarse = emit_histogram(term, read, b"", Buckets(0, (1, (0,))), SPARK) if isinstance(term, Ranks) else None
-            for statement in (_statement(term, read, b""), *(() if coarse is None else (coarse,))):
+            for statement in rehearsed(term, read, SPARK):
                 given = {} if isinstance(statement, GroupStatement) else statement.arrays
                 publics = {public.name: NoRows(public.columns) for public in statement.publics}
                 with self._beside(given, statement.publics, publics):
@@ -227,13 +221,3 @@ class SparkEngine:
             if self._owner_log is not None:
                 self._owner_log(cause)
         raise EngineError(kind, table)  # outside: else the cause is its context
-
-
-def _statement(term: Term, read: ReadScan, salt: bytes) -> Statement | GroupStatement | RankStatement:
-    match term:
-        case Sums():
-            return emit(term, read, salt, SPARK)
-        case Keys():
-            return emit_groups(term, read, salt, SPARK)
-        case Ranks():
-            return emit_ranks(term, read, salt, SPARK)

@@ -11,7 +11,6 @@ from privql.functions.scalar.numbers import INT_MAX, INT_MIN, write_decimal
 from privql.kernel.scalars import Value, ValueType
 
 LEAST = f"({INT_MIN}L)"
-WIDEST = 38  # digits of a DECIMAL
 
 
 def wide(value: int | str | Spelled) -> str:

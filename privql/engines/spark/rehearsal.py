@@ -15,17 +15,7 @@ from privql.engines.spark.expressions import name
 from privql.engines.spark.session import Session
 from privql.engines.sql.references import read_by
 from privql.engines.sql.stored import Table
-from privql.frozen import frozen
-from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan
-
-
-@frozen
-class NoRows:
-    """In the place of public rows, which may be still to be released."""
-
-    columns: tuple[tuple[str, ValueType], ...]
-    rows: tuple[tuple[Value, ...], ...] = ()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from privql.engines.interface import EngineError
@@ -31,8 +32,6 @@ def table_of(session: Any, table: str, inside: tuple[str, ...]) -> Table:
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
-    from dataclasses import replace
-
     rows = read_table(scan, table, names, SPARK, _stored)
     return replace(rows, steady=rows.rows_of is None)
 
