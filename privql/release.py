@@ -82,11 +82,13 @@ def release(
     ledger: Ledger,
     unmoved: Callable[[], bool],
     publics: Publics = NO_PUBLICS,
+    owner_log: Callable[[BaseException], None] = lambda _: None,
 ) -> list[Rows]:
     """What step number `step` of a charge measures: for each group its noisy cells, which groups are kept, a level.
 
     Kept before anything is made of it: an answer that fails, or is interrupted, because of what it is must not buy
-    another draw. Files that changed under the query (`unmoved`) were not those that were verified.
+    another draw. Files that changed under the query (`unmoved`) were not those that were verified. What goes wrong,
+    here or in an engine, is one failure: its words are handed to `owner_log` alone.
     """
     if type(permit) is not Permit:
         raise Unpaid("a measurement needs a permit")
@@ -97,13 +99,16 @@ def release(
         noisy = before[step].noisy
     else:
         met = _covered(permit, before, wanted)
+        made: bytes | None = None
         try:
-            made = [drawn(one, engine, publics) for one in wanted]
-        except EngineError:  # whatever it is: the charge is made, and what the engine met are rows
-            raise EngineError("failed") from None
-        if not unmoved():
+            numbers = json.dumps([drawn(one, engine, publics) for one in wanted]).encode()
+            made = numbers if unmoved() else None
+        except Exception as fault:  # whatever it is: the charge is made, and what was met are rows
+            if not isinstance(fault, EngineError):  # of which the engine has told the owner
+                owner_log(fault)
+        if made is None:  # outside: else the fault is its context
             raise EngineError("failed")
-        noisy = ledger.draw(permit, step, met, json.dumps(made).encode())
+        noisy = ledger.draw(permit, step, met, made)
     return [read(one, rows) for one, rows in zip(wanted, json.loads(noisy), strict=True)]
 
 

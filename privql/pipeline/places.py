@@ -125,8 +125,12 @@ class Places:
         rows = dummy_rows(found, self._catalog, public_values=self._values_of)
         return Table(tuple((column.name, column.type) for column in found.columns), rows)
 
+    def owner_log(self, cause: BaseException) -> None:
+        """Takes what went wrong, for `trouble`."""
+        self._note(cause)
+
     def trouble(self) -> str:
-        """What an engine said of its last failure. It may quote rows: for the owner alone, and once."""
+        """What was truly said of the last failure. It may quote rows: for the owner alone, and once."""
         return self._note.taken()
 
     # ---- what the checker asks

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from traceback import extract_tb
 
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.engines.connections import ConnectionProblem, Connections, scheme, shown
@@ -105,7 +106,10 @@ class OwnersLog:
     def taken(self) -> str:
         """Its words, once."""
         cause, self.cause = self.cause, None
-        return "" if cause is None else f"{type(cause).__name__}: {cause}"
+        if cause is None:
+            return ""
+        where = extract_tb(cause.__traceback__)[-1:]  # an engine's words need none, a fault of our own has few else
+        return f"{type(cause).__name__}: {cause}" + "".join(f" ({one.filename}:{one.lineno})" for one in where)
 
     def of_connection(self) -> tuple[str, str]:
         """Why it cannot be used, without a password, and what to do."""

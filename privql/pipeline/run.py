@@ -1,7 +1,8 @@
 """From a checked statement to its answer: reserve, measure, add noise, finish, store, hand out - in that order.
 
 Nothing is shown that the ledger has not stored. A failure after the reservation leaves the charge standing; asking
-the same again resumes it. What goes wrong in an engine becomes one constant diagnostic: its own text may quote data.
+the same again resumes it. Whatever goes wrong then, in an engine or here, becomes one constant diagnostic: what it says
+of itself may quote data.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Told
+from privql.diagnostics import PrivQLError
 from privql.engines.interface import Engine, EngineError, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
@@ -33,7 +35,7 @@ from privql.pipeline.request import kept_text, leaves, read_by, request_for, roo
 from privql.pipeline.sealing import sealed
 from privql.pipeline.steps import Answered, Merge, Program, derived
 from privql.plan.program import Plan
-from privql.release import release
+from privql.release import Unpaid, release
 
 if TYPE_CHECKING:
     from privql.pipeline.told import Looked, Rows
@@ -95,12 +97,15 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
             made = _measured(check, request, granted, desk, engine, tables, merge)
         # Another process may have answered the same charge first: then its answer is the answer.
         return _with_errors(Release.from_bytes(desk.ledger.release(granted, made).answer), desk)
+    except (LedgerError, PrivQLError, Unpaid):
+        raise
     except EngineError as problem:
         if problem.kind != "failed":
             raise
         words = desk.places.trouble() or "the files changed while the query ran"
-    except MemoryError as problem:
-        words = f"MemoryError: {problem}"
+    except Exception as problem:  # a fault of our own, say, is none that may look otherwise
+        desk.places.owner_log(problem)
+        words = desk.places.trouble()
     # outside the handlers: what the analyst gets leads to no trace of the cause
     incident = desk.ledger.incident(granted.release_id, desk.analyst, words)
     raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
@@ -155,9 +160,12 @@ def _measured(
     assert check.query is not None and check.plan is not None
     proved: list[Losing] = []
 
+    def unmoved() -> bool:
+        return desk.places.unmoved(tables)
+
     def measure(step: int, wanted: Sequence[Losing], publics: Mapping[str, Table]) -> list[list[tuple[Any, ...]]]:
         proved.extend(wanted)
-        return release(granted, step, wanted, engine, desk.ledger, lambda: desk.places.unmoved(tables), publics)
+        return release(granted, step, wanted, engine, desk.ledger, unmoved, publics, desk.places.owner_log)
 
     program = Program(
         check.query, check.plan.blocks, measure, lambda query, blocks: _answer(query, blocks, desk), merge

@@ -10,6 +10,7 @@ import pytest
 
 from privql.diagnostics import PrivQLError
 from privql.engines.duckdb import DuckDBEngine
+from privql.engines.interface import EngineError
 from privql.ledger import Ledger
 from privql.session import Session
 from privql.surfaces.cli import main
@@ -70,6 +71,54 @@ def test_the_error_is_the_same_whatever_failed(ledger: Path, monkeypatch: pytest
             said = text.replace(session._till._ledger.incidents()[-1].number, "").replace(f"0.{number + 1}", "")
             told.add(said)
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "cause"),
+    [
+        ("privql.release", "discrete_laplace", ValueError(WORDS)),  # exact sums are in hand
+        ("privql.release", "discrete_laplace", RecursionError(WORDS)),
+        ("privql.release", "discrete_laplace", EngineError("missing column", WORDS, WORDS)),
+        ("privql.pipeline.places.Places", "unmoved", FileNotFoundError(2, WORDS)),
+        ("privql.pipeline.run", "sealed", AssertionError(WORDS)),
+        ("privql.pipeline.run", "present", MemoryError(WORDS)),
+    ],
+)
+def test_a_fault_of_our_own_is_an_incident_too(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch, room: str, name: str, cause: Exception
+) -> None:
+    def fault(*given: object, **named: object) -> object:
+        raise cause
+
+    with opened(ledger) as session, monkeypatch.context() as patch:
+        failing(patch, MemoryError("the engine's"))
+        engines = failure(session, COUNT)
+    with Ledger.open(ledger) as owner:
+        (known,) = owner.incidents()
+    with opened(ledger) as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"{room}.{name}", fault)
+            problem = failure(session)
+        with Ledger.open(ledger) as owner:
+            found = owner.incidents()[-1]
+        assert str(problem).replace(found.number, "") == str(engines).replace(known.number, "")
+        assert WORDS.splitlines()[0] in found.words or isinstance(cause, EngineError)
+        seen: BaseException | None = problem
+        while seen is not None:
+            assert "S3cret" not in f"{seen!s}{seen!r}{seen.__dict__}"
+            seen = seen.__cause__ or seen.__context__
+        before = spent(session)
+        session.run(COUNT)
+        assert spent(session) == before
+
+
+def test_who_interrupts_is_told_so(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(ledger) as session, monkeypatch.context() as patch:
+        failing(patch, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            session.run(COUNT)
+    with Ledger.open(ledger) as owner:
+        assert owner.incidents() == ()
 
 
 def test_a_link_in_its_place_is_not_followed(ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
