@@ -8,7 +8,7 @@ it), and then it may be NULL.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 
 from privql.check.tried import tried
@@ -16,7 +16,6 @@ from privql.domains import Domain, finite
 from privql.domains.arithmetic import DAY
 from privql.kernel.scalars import Apply, Const, Field, Scalar, Value
 
-Facts = Mapping[str, Domain]
 DomainOf = Callable[[Scalar], Domain]
 
 _FLIP = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

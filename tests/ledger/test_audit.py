@@ -24,7 +24,6 @@ def used(path: Path) -> Ledger:
     return made
 
 
-LITTLE = written(met("1/20"))
 SMALL = losses.written(losses.loss_of(met("1/20"), order_for(Fraction(1), Fraction(0), DEFAULT)))
 
 

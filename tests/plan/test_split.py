@@ -147,7 +147,7 @@ SESSION = clinic()
 
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=40))
-def testfractions_of_add_up_whatever_the_weights(weights: list[float]) -> None:
+def test_parts_add_up_whatever_the_weights(weights: list[float]) -> None:
     parts = fractions_of(weights)
     assert sum(parts) == 1
     for part, weight in zip(parts[:-1], weights, strict=False):

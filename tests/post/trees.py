@@ -36,7 +36,6 @@ from privql.functions.aggregate.public import resolve_aggregate, resolve_window
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 
 MONEY = decimal(10, 2)
-SUMMED = decimal(38, 2)
 Columns = list[tuple[str, ValueType]]
 
 VALUES: dict[ValueType, list[Value]] = {
