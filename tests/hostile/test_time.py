@@ -5,7 +5,6 @@ PRIVQL_SOAK=1 python -m pytest tests/hostile/test_time.py -s
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -24,8 +23,8 @@ from privql.ledger import Ledger
 from privql.pipeline import padding
 from privql.policy.build import build_catalog
 from privql.session import Session
+from tests.assurance import SOAK, assured
 
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
 POLICY = """
 CREATE UNIT patient;
 CREATE PRIVATE TABLE beats (patient INT UNIT patient, at INT BETWEEN 0 AND 9) AT MOST 3000 ROWS PER UNIT{rows};
@@ -273,13 +272,15 @@ def timed(seconds: float, pairs: int) -> tuple[list[float], list[float]]:
 
 
 def test_padded_time_tells_neighbours_apart_no_better_than_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(padding, "shown", lambda shortest, took: took)  # planted: padded to nothing
-        planted = timed(0.1, 20)
-    length = 0.1 + 2 * sorted(planted[1])[10]  # on however slow a machine, both neighbours mostly stay under it
-    padded = timed(length, PAIRS)
-    assert min(map(min, padded)) >= round(length, 2)
-    print(f"time, {PAIRS} pairs: AUC {auc(*padded):.3f}, and {auc(*planted):.3f} where it is not padded")
-    assert auc(*planted) > TOLD_APART
-    bound = 0.52 + 5 * ((2 * PAIRS + 1) / (12 * PAIRS**2)) ** 0.5 if SOAK else TOLD_APART
-    assert 1 - bound < auc(*padded) < bound
+    with assured("time") as tally:
+        with monkeypatch.context() as patch:
+            patch.setattr(padding, "shown", lambda shortest, took: took)  # planted: padded to nothing
+            planted = timed(0.1, 20)
+        length = 0.1 + 2 * sorted(planted[1])[10]  # on however slow a machine, both neighbours mostly stay under it
+        padded = timed(length, PAIRS)
+        assert min(map(min, padded)) >= round(length, 2)
+        print(f"time, {PAIRS} pairs: AUC {auc(*padded):.3f}, and {auc(*planted):.3f} where it is not padded")
+        assert auc(*planted) > TOLD_APART
+        bound = 0.52 + 5 * ((2 * PAIRS + 1) / (12 * PAIRS**2)) ** 0.5 if SOAK else TOLD_APART
+        assert 1 - bound < auc(*padded) < bound
+        tally["tried"] += PAIRS
