@@ -104,6 +104,10 @@ STORED: tuple[tuple[str, str, ValueType, tuple[tuple[str, object], ...]], ...] =
     ("double precision", "float as a number", decimal(10, 2), (("'NaN'", None), ("1.125", "1.13"), ("1e300", None))),
     ("numeric(10,2)", "decimal", decimal(10, 2), (("12.34", "12.34"), ("'NaN'", None))),
     ("numeric(10,2)", "decimal as INT", INT, (("12.50", 13), ("'NaN'", None))),
+    ("numeric(10,2)", "decimal with more digits", decimal(12, 4), (("12.34", "12.34"), ("'NaN'", None))),
+    ("numeric(10,2)", "decimal with fewer", decimal(38, 0), (("12.34", "12"), ("'NaN'", None))),
+    ("numeric(10,2)", "decimal as FLOAT", FLOAT, (("12.50", 12.5), ("'NaN'", None))),
+    ("numeric(10,2)", "decimal as TEXT", TEXT, (("12.50", "12.50"), ("'NaN'", None))),
     ("numeric", "any number", decimal(10, 2), (
         ("12.345", "12.35"), ("'NaN'", None), ("'Infinity'", None), ("1e40", None),
     )),

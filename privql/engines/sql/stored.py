@@ -66,9 +66,11 @@ def _column(scan: Scan, table: Table, column: str, type: ValueType, dialect: Dia
 
 
 def as_declared(stored: Spelled | None, type: ValueType, dialect: Dialect) -> Spelled:
-    """A stored column as the declared type."""
+    """A stored column as the declared type. NaN is none of a number's values: it would be converted to one, or fail."""
     if stored is None or resolve_cast(stored.type, type) is None:
         return dialect.literal(None, type)
+    if stored.loose and stored.type != type and "cast" not in dialect.takes_loose:
+        stored = Spelled(settled(stored, dialect), stored.type)
     made = dialect.spellings["cast"](Call("cast", (stored,), type, count(), dialect))
     return made if isinstance(made, Spelled) else Spelled(made, type)
 
