@@ -17,6 +17,7 @@ from privql.conformance.rows import Columns, Row, column
 from privql.conformance.terms import COLUMNS, Terms, hostile_rows
 from privql.conformance.trees import Rows, Trees, tables
 from privql.engines.interface import Engine, EngineError
+from privql.engines.opening import Stored
 from privql.frozen import frozen, inside
 from privql.functions.scalar import evaluate
 from privql.kernel.features import Steps
@@ -31,7 +32,6 @@ _TOGETHER = 20  # terms in one statement
 _MOST = 4000  # rows, that the reference takes a while for
 _WILD = (float("nan"), float("inf"), float("-inf"))
 
-Stored = Mapping[str, tuple[Columns, list[Row]]]  # by table; of FLOAT, NaN and infinities stand for NULL
 Data = Mapping[str, list[reference.Row]]
 
 

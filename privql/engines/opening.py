@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OwnerLog = Callable[[BaseException], None]
 Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
 Columns = tuple[tuple[str, ValueType], ...]
-Given = Mapping[str, tuple[Columns, list[dict[str, Value]]]]
+Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]  # tables of given rows, by name
 
 
 @frozen
@@ -63,7 +63,7 @@ def open_engine(address: object, tables: Tables, owner_log: OwnerLog) -> Engine:
 
 def of_values(
     address: object,
-) -> tuple[Callable[[Given, OwnerLog], Engine], Callable[[Value, ValueType], bool] | None]:
+) -> tuple[Callable[[Stored, OwnerLog], Engine], Callable[[Value, ValueType], bool] | None]:
     """For the conformance kit: what makes an engine there for which given rows are the tables, and what says which
     values it cannot hold."""
     module = _module(kind_of(address), address)

@@ -139,7 +139,9 @@ class DuckDBEngine:
         listed = ", ".join(f"{quoted(column)} {DUCKDB.type_name(type)}" for column, type in columns)
         self._connection.execute(f"CREATE TABLE {relation} ({listed})")
         for at in range(0, len(rows), 50):
-            written = (", ".join(_stored(row[column], type) for column, type in columns) for row in rows[at : at + 50])
+            written = (
+                ", ".join(_constant(row[column], type) for column, type in columns) for row in rows[at : at + 50]
+            )
             self._connection.execute(f"INSERT INTO {relation} VALUES {', '.join(f'({row})' for row in written)}")
         self._sources[table] = Source()
         self._tables[table] = Table(relation, described(self._connection, relation))
@@ -279,7 +281,7 @@ class DuckDBEngine:
         raise KeyboardInterrupt if interrupted else EngineError(kind, table)  # outside: else the cause is its context
 
 
-def _stored(value: Value, type: ValueType) -> str:
+def _constant(value: Value, type: ValueType) -> str:
     """A constant; NaN and infinities, which are no values, as what a column may hold."""
     if isinstance(value, float) and not isfinite(value):
         return f"CAST('{value}' AS DOUBLE)"

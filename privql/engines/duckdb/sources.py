@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.times import date_in_calendar, time_in_calendar
 from privql.engines.interface import EngineError, Source
-from privql.engines.sql.expressions import Call, Spelled, text
+from privql.engines.sql.expressions import Call, Spelled, name, text
 from privql.engines.sql.relations import Names, Rows
 from privql.engines.sql.stored import Table, read_table
 from privql.frozen import frozen
@@ -136,7 +136,7 @@ def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
         if scan.unit_column is not None:
             wanted.setdefault(*scan.unit_column)
         table = Table(_json(table.relation, dict.fromkeys(wanted, "")), dict.fromkeys(wanted, "VARCHAR"))
-    return read_table(scan, table, names, DUCKDB, _stored)
+    return read_table(scan, table, names, DUCKDB, _read_column)
 
 
 PLACE = "(CAST(file_index AS BIGINT) * BIGINT '1099511627776' + file_row_number)"  # what every Parquet file has
@@ -148,11 +148,12 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGE
 
 def readable_as(physical: str) -> str:
     """A type under which a column without rows is read by the same text. What an ENUM lists may be the data's own."""
-    return physical if not physical.startswith("ENUM(") and _stored("", physical) is not None else "VARCHAR"
+    return physical if not physical.startswith("ENUM(") and _read_column("", physical) is not None else "VARCHAR"
 
 
-def _stored(column: str, physical: str) -> Spelled | None:
+def _read_column(own: str, physical: str) -> Spelled | None:
     """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
+    column = name(own)
     call, leaf = Call("", (), TEXT, count(), DUCKDB), Spelled(column, TEXT, leaf=True)
     if physical in _AS_THEY_ARE:
         return Spelled(column, _AS_THEY_ARE[physical], leaf=True, loose=physical == "DOUBLE")

@@ -115,14 +115,15 @@ def _constant(value: Value, type: ValueType) -> str:
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
-    return read_table(scan, table, names, POSTGRESQL, stored)
+    return read_table(scan, table, names, POSTGRESQL, _read_column)
 
 
 _AS_TEXT = ("text", "json", "jsonb", "uuid", "enum", "name", "other citext", "numeric", '"char"')
 
 
-def stored(column: str, physical: str) -> Spelled | None:
+def _read_column(own: str, physical: str) -> Spelled | None:
     """A number of any size is read as its text: where it has no declared digits, none tells which type it fits."""
+    column = name(own)
     if physical == "bigint":
         return Spelled(column, INT, leaf=True)
     if physical in ("smallint", "integer"):

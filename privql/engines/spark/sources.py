@@ -32,13 +32,13 @@ def table_of(session: Any, table: str, inside: tuple[str, ...]) -> Table:
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
-    rows = read_table(scan, table, names, SPARK, _stored)
+    rows = read_table(scan, table, names, SPARK, _read_column)
     return replace(rows, steady=rows.rows_of is None)
 
 
-def _stored(quoted: str, physical: str) -> Spelled | None:
+def _read_column(own: str, physical: str) -> Spelled | None:
     """A TEXT is compared by its bytes, whatever collation its column has; a moment without a zone is one of UTC."""
-    column = name(quoted[1:-1].replace('""', '"'))
+    column = name(own)
     decimals = _DECIMAL.fullmatch(physical)
     if decimals is not None:
         return Spelled(column, decimal(int(decimals[1]), int(decimals[2])), leaf=True)

@@ -11,7 +11,7 @@ from itertools import count
 
 from privql.engines.interface import EngineError
 from privql.engines.sql.dialect import Dialect
-from privql.engines.sql.expressions import Call, Spelled, name
+from privql.engines.sql.expressions import Call, Spelled
 from privql.engines.sql.relations import Column, Layer, Names, Rows
 from privql.frozen import frozen
 from privql.functions.scalar import resolve_cast
@@ -34,16 +34,16 @@ class Table:
         return alike[0] if len(alike) == 1 else None
 
 
-Stored = Callable[[str, str], Spelled | None]
-"""A stored column - its name, quoted, and the engine's type - as a value of the language, in the type nearest to that;
+ReadColumn = Callable[[str, str], Spelled | None]
+"""A stored column - its name and the engine's type - as a value of the language, in the type nearest to that;
 None if there is none."""
 
 
-def read_table(scan: Scan, table: Table, names: Names, dialect: Dialect, stored: Stored) -> Rows:
+def read_table(scan: Scan, table: Table, names: Names, dialect: Dialect, read: ReadColumn) -> Rows:
     written: dict[str, str] = {}
     columns: dict[str, Column] = {}
     for column, type in scan.columns:
-        spelled = _column(scan, table, column, type, dialect, stored)
+        spelled = _column(scan, table, column, type, dialect, read)
         fresh = names.new("c")
         written[fresh] = spelled.sql
         columns[column] = Column(Spelled(fresh, type, leaf=True, loose=spelled.loose))
@@ -53,16 +53,16 @@ def read_table(scan: Scan, table: Table, names: Names, dialect: Dialect, stored:
         layer, own = Layer(written, source=table.relation), Spelled(fresh, INT, leaf=True)
         return Rows(dialect, (layer,), columns, own, rows_of=scan.table, steady=bool(table.place), alone=True)
     unit, type = scan.unit_column
-    written[fresh] = settled(_column(scan, table, unit, type, dialect, stored), dialect)
+    written[fresh] = settled(_column(scan, table, unit, type, dialect, read), dialect)
     layers = Layer(written, source=table.relation), Layer({}, f" WHERE {fresh} IS NOT NULL")
     return Rows(dialect, layers, columns, Spelled(fresh, type, leaf=True))
 
 
-def _column(scan: Scan, table: Table, column: str, type: ValueType, dialect: Dialect, stored: Stored) -> Spelled:
+def _column(scan: Scan, table: Table, column: str, type: ValueType, dialect: Dialect, read: ReadColumn) -> Spelled:
     own = table.column(column)
     if own is None:
         raise EngineError("missing column", scan.table, column)
-    return as_declared(stored(name(own), table.columns[own]), type, dialect)
+    return as_declared(read(own, table.columns[own]), type, dialect)
 
 
 def as_declared(stored: Spelled | None, type: ValueType, dialect: Dialect) -> Spelled:
