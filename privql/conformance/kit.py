@@ -39,8 +39,8 @@ Holds = Callable[[Value, ValueType], bool]
 
 
 class Opening(Protocol):
-    """What an engine's module offers as `of_values`: an engine for which these are the tables, written into each
-    statement as constants. Nothing is written into a database. With `holds` a module says which values its columns
+    """What an engine's module offers as `of_values`: an engine for which these are the tables. Nothing is
+    written into a database. With `holds` a module says which values its columns
     cannot have at all."""
 
     def __call__(self, stored: Stored) -> Engine: ...
