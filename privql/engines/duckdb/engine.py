@@ -31,7 +31,7 @@ from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogr
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, Rows
 from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
-from privql.engines.sql.stored import Table
+from privql.engines.sql.stored import Table, settled
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
@@ -238,13 +238,13 @@ class DuckDBEngine:
         self._connection.execute(f"SELECT {read} FROM ({rows.sql(read)})").fetchall()
 
     def _never(self, table: str, columns: tuple[tuple[str, ValueType], ...], such: Callable[[list[str]], str]) -> bool:
-        """Whether there are no such rows, said of the columns by their names."""
+        """Whether there are no such rows, said of the columns as values of the language: NaN is none."""
         scan = Scan(table, Unit("row"), None, False, columns)
         self.preflight([scan])
 
         def found() -> list[Any]:
             rows = self._read(scan, Names())
-            which = such([column.spelled.sql for column in rows.columns.values()])
+            which = such([settled(column.spelled, DUCKDB) for column in rows.columns.values()])
             return self._connection.execute(f"SELECT 1 FROM ({rows.sql(which)}) {which} LIMIT 1").fetchall()
 
         return not self._safely(found)

@@ -24,6 +24,7 @@ from privql.engines.sql.ranks import Buckets, RankStatement, emit_histogram, emi
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, Rows
 from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
+from privql.engines.sql.stored import settled
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
@@ -190,13 +191,13 @@ class PostgresEngine:
             return [column.name for column in cursor.description or ()], cursor.fetchall()
 
     def _never(self, table: str, columns: tuple[tuple[str, ValueType], ...], such: Callable[[list[str]], str]) -> bool:
-        """Whether there are no such rows, said of the columns by their names."""
+        """Whether there are no such rows, said of the columns as values of the language: NaN is none."""
         scan = Scan(table, Unit("row"), None, False, columns)
         self.preflight([scan])
 
         def found() -> bool:
             rows = self._read(scan, Names())
-            which = such([column.spelled.sql for column in rows.columns.values()])
+            which = such([settled(column.spelled, POSTGRESQL) for column in rows.columns.values()])
             return bool(self._execute(f"SELECT 1 FROM {POSTGRESQL.derived(rows.sql(which))} {which} LIMIT 1")[1])
 
         return not self._safely(found)

@@ -25,7 +25,7 @@ from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogr
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, Rows
 from privql.engines.sql.statements import Term, lacking, rehearsed, statement_for, twins
-from privql.engines.sql.stored import Table
+from privql.engines.sql.stored import Table, settled
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import ValueType
 from privql.kernel.sums import Keys, Sums
@@ -187,13 +187,13 @@ class SparkEngine:
         self.session.sql(f"SELECT {read} FROM ({rows.sql(read)})").toArrow()
 
     def _never(self, table: str, columns: tuple[tuple[str, ValueType], ...], such: Callable[[list[str]], str]) -> bool:
-        """Whether there are no such rows, said of the columns by their names."""
+        """Whether there are no such rows, said of the columns as values of the language: NaN is none."""
         scan = Scan(table, Unit("row"), None, False, columns)
         self.preflight([scan])
 
         def found() -> int:
             rows = self._read(scan, Names())
-            which = such([column.spelled.sql for column in rows.columns.values()])
+            which = such([settled(column.spelled, SPARK) for column in rows.columns.values()])
             return int(self.session.sql(f"SELECT 1 AS one FROM ({rows.sql(which)}) {which} LIMIT 1").toArrow().num_rows)
 
         return not self._safely(found)
