@@ -190,3 +190,9 @@ def test_what_every_account_may_write_is_not_read(name: str, tmp_path: Path) -> 
         exposed.chmod(kept)
     folder.chmod(0o1777)  # others may add files, and change none
     assert read(source, ("a", INT)) == [(1,)]
+
+
+def test_complete_is_what_lacks_nothing_in_any_column() -> None:
+    rows = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64"), "b": pd.array([1, None], dtype="Int64")})
+    with DuckDBEngine({"t": Source(frame=rows)}) as engine:
+        assert engine.complete("t", (("a", INT),)) and not engine.complete("t", (("a", INT), ("b", INT)))
