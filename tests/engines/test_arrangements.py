@@ -19,7 +19,7 @@ from privql.conformance.terms import COLUMNS, Terms
 from privql.engines.duckdb import DuckDBEngine, sources, steps
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql import ordering
-from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.expressions import Spelled, name
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import FLOAT, INT, Field
 from privql.kernel.sums import Sums
@@ -133,14 +133,12 @@ def _in_order_of_rows(below: object, draft: object) -> str:
     return "0"  # whichever is met first
 
 
-def _as_stored(column: str, physical: str) -> Spelled | None:
+def _as_stored(own: str, physical: str) -> Spelled | None:
     """A FLOAT's own text is not that of the double it stands for."""
-    return (
-        sources_stored(column, physical) if physical != "FLOAT" else Spelled(f"round({column}, 3)", FLOAT, loose=True)
-    )
+    return read_column(own, physical) if physical != "FLOAT" else Spelled(f"round({name(own)}, 3)", FLOAT, loose=True)
 
 
-sources_stored = sources._stored
+read_column = sources._read_column
 
 
 @pytest.mark.parametrize(
@@ -148,7 +146,7 @@ sources_stored = sources._stored
     [
         (steps, "_double", _not_quantised),
         (ordering, "row_hash", _in_order_of_rows),
-        (sources, "_stored", _as_stored),
+        (sources, "_read_column", _as_stored),
     ],
 )
 def test_a_planted_fault_is_seen(

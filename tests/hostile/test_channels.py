@@ -215,12 +215,12 @@ def test_an_answer_that_fails_buys_no_second_draw(mallory: Session, monkeypatch:
 def test_what_cannot_be_computed_is_refused_before_it_is_charged(
     mallory: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from privql.engines.duckdb import engine
+    from privql.engines.sql import statements
 
     def unsupported(*_: object) -> None:
         raise EngineError("unsupported")
 
-    monkeypatch.setattr(engine, "emit", unsupported)
+    monkeypatch.setattr(statements, "emit", unsupported)
     with pytest.raises(PrivQLError, match="PQL0602"):
         mallory.run(f"{COUNT} SPEND EPSILON 1")
     assert spent(mallory) == 0
