@@ -1,9 +1,15 @@
 """What this run leaves out for want of a server is said at its top; and the clock that tests of time have."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.ledger.servers import available
-from tests.ledger.told_time import Clock
+
+if TYPE_CHECKING:
+    from tests.ledger.told_time import Clock
 
 
 def pytest_report_header() -> list[str]:
@@ -14,4 +20,6 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    from tests.ledger.told_time import Clock  # here, so that PrivQL is first imported by what checks its types
+
     return Clock(monkeypatch)
