@@ -63,8 +63,8 @@ class _DuckDB:
     def bits(self, number: str) -> str:
         return f"CAST(CAST({number} AS BIT) AS BIGINT)"
 
-    def measured(self, value: Spelled, steps_: Steps, grouped: bool) -> Measure:
-        return steps.measured(value, steps_, grouped, self)
+    def measured(self, value: Spelled, by: Steps, grouped: bool) -> Measure:
+        return steps.measured(value, by, grouped, self)
 
     def whole(self, sum: str, scale: int) -> str:
         if not scale:

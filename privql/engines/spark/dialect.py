@@ -65,8 +65,8 @@ class _Spark:
         called = f"java_method('java.lang.Double', 'doubleToRawLongBits', coalesce({number}, 0.0D))"
         return f"CASE WHEN {number} IS NOT NULL THEN CAST({called} AS BIGINT) END"
 
-    def measured(self, value: Spelled, steps_: Steps, grouped: bool) -> Measure:
-        return steps.measured(value, steps_, self)
+    def measured(self, value: Spelled, by: Steps, grouped: bool) -> Measure:
+        return steps.measured(value, by, self)
 
     def whole(self, sum: str, scale: int) -> str:
         return wide(sum)

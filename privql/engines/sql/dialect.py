@@ -74,7 +74,7 @@ class Dialect(Protocol):
     def bits(self, number: str) -> str:
         """A FLOAT's 64 bits as the BIGINT that they are, too."""
 
-    def measured(self, value: Spelled, steps: Steps, grouped: bool) -> Measure:
+    def measured(self, value: Spelled, by: Steps, grouped: bool) -> Measure:
         """`value` is a leaf: that of the steps, perhaps loose if FLOAT. `grouped`: of many small groups, each of which
         pays for what is counted."""
 
