@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,16 @@ def _heads(gaps: NDArray[np.int64], exponent: Fraction, source: WordSource) -> N
     """Those whose coins fall heads."""
     words = source(gaps.size)
     # exp(-x) < 2^-floor(x): a word with a bit among its first floor(x) is too large, whatever follows
-    whole = [min(-(-at * exponent.denominator // exponent.numerator), _MOST) for at in range(1, _BITS)]
-    leading = np.searchsorted(np.array(whole, dtype=np.int64), gaps, side="right").astype(np.uint64)
+    leading = np.searchsorted(_whole(exponent), gaps, side="right").astype(np.uint64)
     open_ = np.flatnonzero(words >> (np.uint64(_BITS - 1) - leading) <= 1)
     known: dict[int, Bounds] = {}
     return open_[[_head(int(gaps[at]), exponent, int(words[at]), known, source) for at in open_]]
+
+
+@lru_cache(maxsize=64)
+def _whole(exponent: Fraction) -> NDArray[np.int64]:
+    """The least gap at which exponent·gap is 1, 2, … or more."""
+    return np.array([min(-(-at * exponent.denominator // exponent.numerator), _MOST) for at in range(1, _BITS)])
 
 
 def _head(gap: int, exponent: Fraction, value: int, known: dict[int, Bounds], source: WordSource) -> bool:

@@ -21,7 +21,7 @@ from scipy import stats
 from privql.kernel import tails
 from privql.kernel.picks import Way
 from privql.kernel.selection import Count, Keep, keep_table
-from privql.noise.entropy import WordSource
+from privql.noise.entropy import Words, WordSource, system_words
 from privql.noise.exponential import exponential
 from privql.noise.flip import permute_and_flip
 from privql.noise.gaussian import rounded_gaussian
@@ -50,8 +50,27 @@ class Mechanism:
     dear: int = 1  # how many times fewer draws are taken in a short run
 
 
-def one(sampler: Callable[[], int]) -> Callable[[int], Draws]:
-    return lambda count: np.fromiter((sampler() for _ in range(count)), np.int64, count)
+def one(sampler: Callable[[WordSource], int]) -> Callable[[int], Draws]:
+    """Drawn one by one, from words that the system gave in advance: to ask for each would take longer than to draw."""
+
+    def draw(count: int) -> Draws:
+        words = in_advance()
+        return np.fromiter((sampler(words) for _ in range(count)), np.int64, count)
+
+    return draw
+
+
+def in_advance() -> WordSource:
+    at, words = 0, system_words(0)
+
+    def source(count: int) -> Words:
+        nonlocal at, words
+        if at + count > words.size:
+            at, words = 0, system_words(max(count, 2**16))
+        at += count
+        return words[at - count : at]
+
+    return source
 
 
 # ---------------------------------------------------------------- discrete Laplace
@@ -124,8 +143,8 @@ def _exponential(runs: Sequence[tuple[int, int]], exponent: Fraction) -> Mechani
     return _among(
         f"exponential {runs} {exponent}",
         shares(weights),
-        one(lambda: exponential(runs, exponent)),
-        one(lambda: exponential(runs, exponent / LESS)),
+        one(lambda source: exponential(runs, exponent, source=source)),
+        one(lambda source: exponential(runs, exponent / LESS, source=source)),
         lambda: law_of(lambda source: exponential(runs, exponent, source=source), 8),
         16,
     )
@@ -135,8 +154,8 @@ def _minimum(scores: Sequence[int], scale: Fraction) -> Mechanism:
     return _among(
         f"noisy_minimum {scores} {scale}",
         noisy_minimum_law(scores, Fraction(power(scale, 1))),
-        one(lambda: noisy_minimum(scores, scale)),
-        one(lambda: noisy_minimum(scores, scale * LESS)),
+        one(lambda source: noisy_minimum(scores, scale, source=source)),
+        one(lambda source: noisy_minimum(scores, scale * LESS, source=source)),
         lambda: law_of_several(
             lambda source: noisy_minimum(scores, scale, source=source),
             lambda source: int(discrete_laplace(scale, 1, source=source)[0]),
@@ -193,8 +212,8 @@ def _flip(counts: Sequence[int], exponent: Fraction) -> Mechanism:
     return _among(
         f"permute_and_flip {counts} {exponent}",
         picks_law.one(counts, "FLIP", Fraction(power(1 / exponent, 1))),
-        one(lambda: permute_and_flip(counts, exponent)),
-        one(lambda: permute_and_flip(counts, exponent / LESS)),
+        one(lambda source: permute_and_flip(counts, exponent, source=source)),
+        one(lambda source: permute_and_flip(counts, exponent / LESS, source=source)),
         lambda: law_of(lambda source: permute_and_flip(counts, exponent, source=source), 8),
         16,
     )
@@ -206,19 +225,19 @@ def _picked(counts: Sequence[int], picks: int, way: Way, exponent: Fraction) -> 
     law = picks_law.law(tuple(counts), picks, way, q)
     orders = sorted(law)
 
-    def draw(exponent: Fraction, **source: WordSource) -> int:
-        return orders.index(tuple(picked(counts, picks, way, exponent, **source)))
+    def draw(exponent: Fraction, source: WordSource) -> int:
+        return orders.index(tuple(picked(counts, picks, way, exponent, source=source)))
 
     return _among(
         f"picked {picks} of {counts} {way} {exponent}",
         [law[order] for order in orders],
-        one(lambda: draw(exponent)),
-        one(lambda: draw(exponent / LESS)),
+        one(lambda source: draw(exponent, source)),
+        one(lambda source: draw(exponent / LESS, source)),
         (
-            (lambda: law_of(lambda source: draw(exponent, source=source), 8))
+            (lambda: law_of(lambda source: draw(exponent, source), 8))
             if way != "NOISY_MAX"
             else lambda: law_of_several(
-                lambda source: draw(exponent, source=source),
+                lambda source: draw(exponent, source),
                 lambda source: int(discrete_laplace(1 / exponent, 1, source=source)[0]),
                 len(counts),
                 Fraction(1, 10**5),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from privql.kernel.enclosure import exp_minus
+from privql.noise import exponential, flip
 from privql.noise.laplace import discrete_laplace
 from tests.assurance import SOAK, assured
 from tests.mechanisms.registry import Draws, Mechanism, mechanisms
@@ -19,6 +22,13 @@ NAMES = list(mechanisms())
 
 def draws(made: Mechanism) -> int:
     return 10_000_000 if SOAK else 200_000 // (2 * made.dear if made.dear > 1 else 1)
+
+
+@pytest.fixture(autouse=True)
+def _bounds_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of exp(-x), which are the same for every draw of one law: else they were most of what 10^7 draws take."""
+    for room in (exponential, flip):
+        monkeypatch.setattr(room, "exp_minus", cache(exp_minus))
 
 
 def p_value(made: Mechanism, seen: Draws) -> float:
