@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import NO_PUBLICS, Engine, EngineError, Publics
+from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.events import Events, among, events, read_within
@@ -78,7 +78,7 @@ def release(
     permit: Permit,
     step: int,
     wanted: Sequence[Wanted],
-    engine: Engine,
+    engine: Computing,
     ledger: Ledger,
     unmoved: Callable[[], bool],
     publics: Publics = NO_PUBLICS,
@@ -128,7 +128,7 @@ def _covered(permit: Permit, drawn: Sequence[Draw], wanted: Sequence[Wanted]) ->
     return met
 
 
-def drawn(one: Wanted, engine: Engine, publics: Publics, samplers: Samplers = EXACT) -> list[list[Any]]:
+def drawn(one: Wanted, engine: Computing, publics: Publics, samplers: Samplers = EXACT) -> list[list[Any]]:
     """What is drawn of one measurement. It is paid for by whoever hands it out."""
     match one:
         case Measured():
@@ -145,7 +145,7 @@ def drawn(one: Wanted, engine: Engine, publics: Publics, samplers: Samplers = EX
             return _picked(one, engine, publics, samplers)
 
 
-def _noisy(measured: Measured, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
+def _noisy(measured: Measured, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[int]]:
     term = measured.term
     exact = engine.run(term, secrets.token_bytes(16), publics)
     columns: list[Any] = []
@@ -161,7 +161,7 @@ def _noisy(measured: Measured, engine: Engine, publics: Publics, samplers: Sampl
     return [list(row) for row in np.concatenate(columns, axis=1)]
 
 
-def _selected(selected: Selected, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[Any]]:
+def _selected(selected: Selected, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[Any]]:
     """Each group by itself, and a noisy number of its units if that is wanted; how many it has is forgotten."""
     groups = engine.groups(selected.term, secrets.token_bytes(16), publics)
     units = [number for _, number in groups]
@@ -172,13 +172,13 @@ def _selected(selected: Selected, engine: Engine, publics: Publics, samplers: Sa
     return [[value_to_json(value) for value in group] for (group, _), coin in coins if coin]
 
 
-def _chosen(chosen: Chosen, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
+def _chosen(chosen: Chosen, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """Its number; how many units are of each level is forgotten."""
     units = engine.run(chosen.term, secrets.token_bytes(16), publics)
     return [[samplers.minimum(chosen.scores([int(count) for count in units[:, 0]]), chosen.scale)]]
 
 
-def _placed(placed: Placed, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
+def _placed(placed: Placed, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """A step for each rank in each group; which values were near is forgotten. A draw that went astray needs all."""
     salt = secrets.token_bytes(16)
     every = cache(lambda: engine.ranks(replace(placed.term, far=FARTHEST), salt, publics))
@@ -186,7 +186,7 @@ def _placed(placed: Placed, engine: Engine, publics: Publics, samplers: Samplers
     return [chosen(placed, group, lambda at=at: every()[at], samplers.exponential) for at, group in groups]  # type: ignore[misc]
 
 
-def _picked(made: Picked, engine: Engine, publics: Publics, samplers: Samplers) -> list[list[int]]:
+def _picked(made: Picked, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[int]]:
     """The numbers of the candidates for each group; how many rows each has is forgotten."""
     counts = engine.run(made.term, secrets.token_bytes(16), publics).reshape(-1, len(made.candidates.members)).tolist()
     return [samplers.picked(group, made.picks, made.way, made.exponent) for group in counts]

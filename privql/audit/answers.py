@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from privql.audit.shown import Outcome
-from privql.engines.interface import Publics
+from privql.engines.interface import Computing, Publics
 from privql.release import EXACT, Samplers, Wanted, drawn
 
 
 def answers(
-    wanted: Sequence[Wanted], engine: Any, publics: Publics, count: int, samplers: Samplers = EXACT
+    wanted: Sequence[Wanted], engine: Computing, publics: Publics, count: int, samplers: Samplers = EXACT
 ) -> list[Outcome]:
     """All that is drawn at once, `count` times. The engine should remember what it said."""
     return [told([drawn(one, engine, publics, samplers) for one in wanted]) for _ in range(count)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never, cast
 
 import numpy as np
 
@@ -11,19 +11,19 @@ from privql.audit import reference
 from privql.audit.reference.ranks import ranked
 from privql.audit.reference.values import Tables
 from privql.audit.world import read
-from privql.engines.interface import NO_PUBLICS, Cells, Engine, Publics
+from privql.engines.interface import NO_PUBLICS, Cells, Computing, Publics
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
 from privql.kernel.ranks import Placed, Ranked, Ranks
-from privql.kernel.scalars import Value, ValueType
+from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.sums import Keys, Sums
-from privql.kernel.terms import Scan
 from privql.release import Wanted
 
 SALT = b"audited"
 Group = tuple[tuple[Value, ...], int]
+Question = Sums | Ranks | Keys
 
 
 class ByReference:
@@ -42,59 +42,56 @@ class ByReference:
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
         return reference.counted(keys, self._tables, salt, _rows(publics))
 
-    def preflight(self, scans: Iterable[Scan]) -> None:
-        """Every source is there."""
-
-    def rehearse(self, term: Sums | Keys | Ranks) -> None:
-        """Every term means something."""
-
-    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        return True
-
-    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        return True
-
-    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        return True
-
-    def interrupt(self) -> None:
-        """It never takes long."""
-
-    def close(self) -> None:
-        """It holds nothing."""
-
 
 def _rows(publics: Publics) -> Mapping[str, Sequence[tuple[Value, ...]]]:
     return {name: given.rows for name, given in publics.items()}
 
 
+def asked(engine: Computing, term: Question, publics: Publics) -> object:
+    match term:
+        case Sums():
+            return engine.run(term, SALT, publics)
+        case Ranks():
+            return engine.ranks(term, SALT, publics)
+        case Keys():
+            return engine.groups(term, SALT, publics)
+        case _:
+            assert_never(term)
+
+
 class Remembering:
     """An engine that is asked each question once, by one salt: what is drawn upon its answers is drawn anew."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Computing) -> None:
         self._engine = engine
-        self._known: dict[tuple[str, Any], Any] = {}
-        self._last: dict[tuple[str, int], tuple[Any, Any]] = {}  # the same, by the very term: found sooner
+        self._known: dict[Question, Any] = {}
+        self._last: dict[int, tuple[Question, Any]] = {}  # the same, by the very term: found sooner
 
-    def __getattr__(self, name: str) -> Any:
-        def ask(term: Any, salt: bytes, publics: Mapping[str, Any] | None = None) -> Any:
-            kept = self._last.get((name, id(term)))
-            if kept is not None and kept[0] is term:
-                return kept[1]
-            if (name, term) not in self._known:
-                self._known[name, term] = getattr(self._engine, name)(term, SALT, publics or {})
-            self._last[name, id(term)] = term, self._known[name, term]
-            return self._known[name, term]
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        return cast("Cells", self._ask(sums, publics))
 
-        return ask
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return cast("list[Ranked]", self._ask(ranks, publics))
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
+        return cast("list[Group]", self._ask(keys, publics))
+
+    def _ask(self, term: Question, publics: Publics) -> object:
+        kept = self._last.get(id(term))
+        if kept is not None and kept[0] is term:
+            return kept[1]
+        if term not in self._known:
+            self._known[term] = asked(self._engine, term, publics)
+        self._last[id(term)] = term, self._known[term]
+        return self._known[term]
 
     @property
-    def answers(self) -> Mapping[tuple[str, Any], Any]:
+    def answers(self) -> Mapping[Question, Any]:
         """All that it was asked, and what it said."""
         return self._known
 
 
-def exact(made: Wanted, engine: Engine, publics: Publics) -> Any:
+def exact(made: Wanted, engine: Computing, publics: Publics) -> Any:
     """All that noise is put upon, in a form that can be compared."""
     match made:
         case Measured() | Chosen() | Picked():

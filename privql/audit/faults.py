@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privql.audit.claims import Claim
-from privql.engines.interface import NO_PUBLICS, EngineError, Publics
+from privql.engines.interface import NO_PUBLICS, Cells, Computing, EngineError, Publics
 from privql.frozen import frozen, inside, rebuilt
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import Together
 from privql.kernel.picks import Way
 from privql.kernel.places import Runs
-from privql.kernel.ranks import Ranks
-from privql.kernel.scalars import BOOL, Apply
+from privql.kernel.ranks import Ranked, Ranks
+from privql.kernel.scalars import BOOL, Apply, Value
 from privql.kernel.selection import Count, Keep, Selected
 from privql.kernel.sums import Balance, Contribution, Keys, Sums, cells
 from privql.kernel.terms import KeepRows
@@ -35,14 +35,16 @@ class Fault:
     says: str
     samplers: Samplers = EXACT
     claims: Callable[[Sequence[Claim]], tuple[Claim, ...]] = tuple
-    lies: Callable[[Any], Any] | None = None  # of an engine: the same, put into one that does not keep to the term
+    lies: Callable[[Computing], Computing] | None = (
+        None  # of an engine: the same, put into one that does not keep to the term
+    )
     where: Callable[[Sequence[Wanted]], bool] = lambda wanted: True  # whether there is anything for it to spoil
 
-    def engine(self, engine: Any) -> Any:
+    def engine(self, engine: Computing) -> Computing:
         """The same engine, or one that does what this fault says."""
         return engine if self.lies is None else self.lies(engine)
 
-    def meaning(self, reference: Any) -> Any:
+    def meaning(self, reference: Computing) -> Computing:
         """What the term means that is then run."""
         return self.engine(reference) if self.lies is not _Failing else reference
 
@@ -89,11 +91,17 @@ class MoreThanThere(Samplers):
 class _Lying:
     """An engine that is asked for something else than what was proved, or answers otherwise."""
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Computing) -> None:
         self._engine = engine
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        return self._engine.run(sums, salt, publics)
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return self._engine.ranks(ranks, salt, publics)
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+        return self._engine.groups(keys, salt, publics)
 
 
 class _WithoutLimit(_Lying):

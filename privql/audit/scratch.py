@@ -6,7 +6,7 @@ invented rows. What is charged is charged to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -15,10 +15,13 @@ from pathlib import Path
 
 from privql.audit.reference.values import Tables
 from privql.diagnostics import Source
-from privql.engines.interface import Engine
+from privql.engines.interface import NO_PUBLICS, Cells, Computing, Publics, Querying
 from privql.engines.interface import Source as Rows
 from privql.kernel.events import Events
+from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value
+from privql.kernel.sums import Keys, Sums
+from privql.kernel.terms import Scan
 from privql.ledger import Ledger, Permit
 from privql.names import fold
 from privql.pipeline.apply import put_policy
@@ -29,7 +32,7 @@ from privql.pipeline.till import Till
 from privql.policy.catalog import Budget, Catalog, Column, Grant, Table
 from privql.policy.dummy import dummy_frame, frame_of
 
-Wrap = Callable[[Engine], Engine]
+Wrap = Callable[[Computing], Computing]
 _ENDLESS = Fraction(2**20)  # no ledger takes more
 _MOST_DELTA = Fraction(9, 10)
 
@@ -56,8 +59,31 @@ class Wrapped(Places):
 
     wrap: Wrap = staticmethod(lambda engine: engine)
 
-    def engine(self, tables: Sequence[str]) -> Engine:
-        return self.wrap(super().engine(tables))
+    def engine(self, tables: Sequence[str]) -> Querying:
+        engine = super().engine(tables)
+        return Within(engine, self.wrap(engine))
+
+
+class Within:
+    """An engine whose sums another one says."""
+
+    def __init__(self, engine: Querying, says: Computing) -> None:
+        self._engine, self._says = engine, says
+
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        self._engine.preflight(scans)
+
+    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+        self._engine.rehearse(term)
+
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        return self._says.run(sums, salt, publics)
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return self._says.ranks(ranks, salt, publics)
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+        return self._says.groups(keys, salt, publics)
 
 
 class Scratch:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from privql.audit.scratch import Scratch
-from privql.engines.interface import Engine, Publics
+from privql.engines.interface import Computing, Publics
 from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
@@ -38,7 +38,7 @@ class Step:
         return cost_of(met) if met else Cost(Fraction(0))
 
 
-def steps_of(check: StatementCheck, scratch: Scratch, engine: Engine) -> list[Step]:
+def steps_of(check: StatementCheck, scratch: Scratch, engine: Computing) -> list[Step]:
     """Those that an answer to it took, in their order."""
     assert check.query is not None and check.plan is not None
     found: list[Step] = []

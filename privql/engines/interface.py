@@ -101,13 +101,8 @@ def scans(relation: Relation) -> list[Scan]:
     return found
 
 
-class Engine(Protocol):
-    def preflight(self, scans: Iterable[Scan]) -> None:
-        """Raise an `EngineError` if a source or a column that a scan needs is not there."""
-
-    def rehearse(self, term: Sums | Keys | Ranks) -> None:
-        """Raise an `EngineError` if it cannot be run, as far as that shows before anything is charged: whatever the
-        rows are, for none is read."""
+class Computing(Protocol):
+    """What is drawn upon: exact integers, whoever adds them up."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
@@ -118,6 +113,19 @@ class Engine(Protocol):
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
 
+
+class Querying(Computing, Protocol):
+    """What a query needs before it is charged, too."""
+
+    def preflight(self, scans: Iterable[Scan]) -> None:
+        """Raise an `EngineError` if a source or a column that a scan needs is not there."""
+
+    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+        """Raise an `EngineError` if it cannot be run, as far as that shows before anything is charged: whatever the
+        rows are, for none is read."""
+
+
+class Engine(Querying, Protocol):
     def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
         """For the owner: whether every stored value of these columns can be read, if only as NULL."""
 

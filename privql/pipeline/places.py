@@ -13,7 +13,7 @@ from privql.check.query import checked
 from privql.check.typed import Context
 from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
 from privql.engines.connections import Connections
-from privql.engines.interface import Engine, EngineError
+from privql.engines.interface import Engine, EngineError, Querying
 from privql.engines.opening import Engines
 from privql.finish.table import Table
 from privql.kernel.scalars import Value
@@ -74,7 +74,7 @@ class Places:
         self._engines: Engines | None = None
         self._post: PostProcessor | None = None
 
-    def engine(self, tables: Sequence[str]) -> Engine:
+    def engine(self, tables: Sequence[str]) -> Querying:
         """The private tables. What a proof takes from the owner's word is held against the data first."""
         if self._dummy:
             self._invented = self._invented or self._dummies()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from privql.check.relations import CheckedQuery, PublicScan, Told
 from privql.diagnostics import PrivQLError
-from privql.engines.interface import Engine, EngineError, scans
+from privql.engines.interface import EngineError, Querying, scans
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
@@ -117,7 +117,7 @@ def _tables(plan: Plan) -> tuple[str, ...]:
     return tables + tuple(link.table for scan in divided for link in scan.via if link.table not in tables)
 
 
-def _ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Engine:
+def _ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Querying:
     """The engine, once it is known that the query can be run: what cannot is refused before it is charged."""
     assert check.query is not None and check.plan is not None
     shortest = desk.shortest()
@@ -152,7 +152,7 @@ def _measured(
     request: Request,
     granted: Permit,
     desk: Desk,
-    engine: Engine,
+    engine: Querying,
     tables: Sequence[str],
     merge: Merge,
 ) -> bytes:

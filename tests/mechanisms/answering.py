@@ -43,7 +43,7 @@ class Remembering(exact.Remembering):
             {**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag
         ]
         tables = {kind.table: rows}
-        for (_, term), answer in self.answers.items():
+        for term, answer in self.answers.items():
             match term:
                 case Sums():
                     assert np.asarray(answer).tolist() == reference.run(term, tables, SALT)
