@@ -109,14 +109,10 @@ def _sums_apart(of: Sequence[Measured], one: Any, other: Any) -> tuple[Fraction,
 def parts_apart(made: Measured, one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """For each contribution, over all groups: how far its cells are apart, and the sum of the squares of that."""
     out, at = [], 0
+    changed = [(a, b) for a, b in zip(one, other, strict=True) if a is not b and a != b]
     for contribution in made.term.contributions:
         width = cells(contribution)
-        moves = [
-            x - y
-            for a, b in zip(one, other, strict=True)
-            if a is not b
-            for x, y in zip(a[at : at + width], b[at : at + width], strict=True)
-        ]
+        moves = [x - y for a, b in changed for x, y in zip(a[at : at + width], b[at : at + width], strict=True)]
         out.append((sum(map(abs, moves)), sum(m * m for m in moves)))
         at += width
     return out

@@ -139,19 +139,32 @@ class Automaton:
             states.append(target)
         return len(kinds)
 
-    def admits(self, states: Sequence[int], kind: int) -> bool:
-        """Whether a stack of states, which stays as it is, can be followed by a token of this kind."""
-        depth, above = len(states), list[int]()
-        while True:
+    def admitted(self, states: Sequence[int]) -> frozenset[str]:
+        """The names of all terminals that can follow a stack of states, which stays as it is.
+
+        What is reduced before them is the same for most: they go on together until they part.
+        """
+        found = set[int]()
+        todo: list[tuple[int, list[int], set[int]]] = [(len(states), [], set(range(len(self.terminals))))]
+        while todo:
+            depth, above, kinds = todo.pop()
             state = above[-1] if above else states[depth - 1]
-            target = self.rows[state].get(kind, self.defaults[state])
-            if target >= 0:
-                return target <= len(self.rows)
-            nonterminal, length, _, _ = self.rules[~target]
-            depth -= max(0, length - len(above))
-            del above[max(0, len(above) - length) :]
-            usual, others = self.gotos[nonterminal]
-            above.append(others.get(above[-1] if above else states[depth - 1], usual))
+            row, default = self.rows[state], self.defaults[state]
+            listed = kinds & row.keys()
+            ways: dict[int, set[int]] = {default: kinds - listed}
+            for kind in listed:
+                ways.setdefault(row[kind], set()).add(kind)
+            for target, some in ways.items():
+                if 0 <= target <= len(self.rows):
+                    found |= some
+                elif target < 0 and some:
+                    nonterminal, length, _, _ = self.rules[~target]
+                    below = depth - max(0, length - len(above))
+                    kept = above[: max(0, len(above) - length)]
+                    usual, others = self.gotos[nonterminal]
+                    kept.append(others.get(kept[-1] if kept else states[below - 1], usual))
+                    todo.append((below, kept, some))
+        return frozenset(self.terminals[kind] for kind in found)
 
 
 @cache

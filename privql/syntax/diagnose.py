@@ -43,7 +43,7 @@ def unexpected(start: str, text: str, tokens: Tokens, begin: int, end: int, inde
 
 
 def _label(here: Place) -> str:
-    return f"expected {expected(here.stack(here.index))}"
+    return f"expected {expected(here.admitted(here.index))}"
 
 
 def _commas(here: Place) -> Diagnostic | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from privql.syntax.automaton import END, automaton
+from privql.syntax.automaton import automaton
 
 # Of many words that could follow, those that a person would rather be told.
 _FIRST = (
@@ -23,12 +23,9 @@ _CLASSES = {
 _SHOWN = 6
 
 
-def expected(states: list[int]) -> str:
-    """What a stack of states could read next, as `a name, `FROM` or the end`; empty if it would say nothing."""
-    machine = automaton()
-    names = machine.terminals
-    follows = {names[kind] for kind in range(len(names)) if machine.admits(states, kind)}
-    said = []
+def expected(follows: frozenset[str]) -> str:
+    """What could be read next of these terminals, as `a name, `FROM` or the end`; empty if it would say nothing."""
+    machine, said = automaton(), []
     if follows >= {"NUMBER", "STRING", "IDENT", "CASE", "LPAR"}:
         said.append("an expression")
         follows -= _starts_of_expressions()
@@ -72,8 +69,7 @@ def spelled(terminal: str) -> str:
 @cache
 def _starts_of_expressions() -> frozenset[str]:
     machine = automaton()
-    start = [machine.starts["expression"]]
-    return frozenset(name for kind, name in enumerate(machine.terminals) if machine.admits(start, kind))
+    return machine.admitted([machine.starts["expression"]])
 
 
 @cache
@@ -82,6 +78,4 @@ def _operators() -> frozenset[str]:
     machine = automaton()
     states = [machine.starts["expression"]]
     machine.advance(states, [machine.terminals.index("NUMBER")])
-    return frozenset(
-        name for kind, name in enumerate(machine.terminals) if kind != END and machine.admits(states, kind)
-    ) | {"DOT", "LPAR"}
+    return (machine.admitted(states) - {"$END"}) | {"DOT", "LPAR"}

@@ -24,6 +24,7 @@ class Place:
     spans: tuple[Span, ...]
     index: int
     _stacks: dict[int, list[int]] = field(default_factory=dict, compare=False, repr=False)
+    _admitted: dict[int, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def ended(self) -> bool:
@@ -61,10 +62,11 @@ class Place:
             self._stacks[index] = states
         return list(self._stacks[index])
 
-    def admitted(self, index: int) -> set[str]:
+    def admitted(self, index: int) -> frozenset[str]:
         """The names of all terminals that can follow the tokens before `index`."""
-        machine, states = automaton(), self.stack(index)
-        return {name for kind, name in enumerate(machine.terminals) if machine.admits(states, kind)}
+        if index not in self._admitted:
+            self._admitted[index] = automaton().admitted(self.stack(index))
+        return self._admitted[index]
 
     def reads(self, index: int, replaced: int, by: Sequence[str]) -> bool:
         """Whether the statement is read with `replaced` tokens from `index` on replaced by these terminals."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 from privql.audit import reference
 from privql.audit.claims import parts_apart
@@ -34,52 +34,71 @@ def scanned(sums: Sums) -> Scan:
     return at
 
 
+class Alone:
+    """What is answered of nobody but one unit that has one row: asked of many rows, and of each again and again."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.kind = KINDS[scanned(sums).table]
+        self.columns = [name for name, _ in scanned(sums).columns if name in HOSTILE]
+        self._sums = sums
+        self._known: dict[tuple[int, ...], tuple[Cells, list[int]]] = {}
+
+    def of(self, row: Row) -> tuple[Cells, list[int]]:
+        """Its cells, and these added up over all groups."""
+        key = tuple([id(row[name]) for name in self.columns])  # each is one of `HOSTILE`, where 0.0 is not -0.0
+        found = self._known.get(key)
+        if found is None:
+            cells = answer(self._sums, ((row,),), self.kind)
+            found = self._known[key] = cells, [sum(column) for column in zip(*cells, strict=True)]
+        return found
+
+    def moved(self, row: Row, at: int) -> int:
+        return self.of(row)[1][at]
+
+
 def extremes(measured: Measured, choice: random.Random) -> list[Row]:
     """Rows that move a sum as far as any: from some random ones, and from each other, a column at a time."""
     sums = measured.term
-    kind = KINDS[scanned(sums).table]
-    columns = [name for name, _ in scanned(sums).columns if name in HOSTILE]
-    seen = [(row, answer(sums, ((row,),), kind)) for row in (random_row(choice) for _ in range(150))]
-    out = [row for row, _ in seen[:2]]
+    alone = Alone(sums)
+    seen = [random_row(choice) for _ in range(150)]
+    out = seen[:2]
     for at in range(sums.width):
-        reaching: list[tuple[Row, Cells]] = []  # rows that reach this cell at all
+        reaching: list[Row] = []  # rows that reach this cell at all
         for sign in (1, -1):
 
-            def moved(cells: Cells, at: int = at, sign: int = sign) -> int:
-                return sign * sum(group[at] for group in cells)
+            def moved(row: Row, at: int = at, sign: int = sign) -> int:
+                return sign * alone.moved(row, at)
 
-            starts = [max(seen, key=lambda found: moved(found[1])), *reaching]
-            best = max((_climbed(row, cells, sums, columns, moved) for row, cells in starts), key=lambda f: moved(f[1]))
+            starts = [max(seen, key=moved), *reaching]
+            best = max((_climbed(row, alone.columns, moved) for row in starts), key=moved)
             reaching.append(best)
             seen.append(best)
-            out += [best[0], *_elsewhere(sums, best[0], kind, columns)]
+            out += [best, *_elsewhere(sums, best, alone)]
     return [row for n, row in enumerate(out) if row not in out[:n]]
 
 
-def _climbed(
-    row: Row, cells: Cells, sums: Sums, columns: Sequence[str], moved: Callable[[Cells], int]
-) -> tuple[Row, Cells]:
+def _climbed(row: Row, columns: Sequence[str], moved: Callable[[Row], int]) -> Row:
     """A row from which no single column leads further."""
-    kind = KINDS[scanned(sums).table]
+    far = moved(row)
     for name in (*columns, *columns):
         for value in HOSTILE[name]:
             other = {**row, name: read(value)}
-            there = answer(sums, ((other,),), kind)
-            if moved(there) > moved(cells):
-                row, cells = other, there
-    return row, cells
+            if (there := moved(other)) > far:
+                row, far = other, there
+    return row
 
 
-def _elsewhere(sums: Sums, row: Row, kind: Kind, columns: Sequence[str]) -> list[Row]:
+def _elsewhere(sums: Sums, row: Row, alone: Alone) -> list[Row]:
     """The same contribution in another group, if one changed column makes it so."""
     if sums.groups == 1:
         return []
-    here = answer(sums, ((row,),), kind)
-    for name in columns:
+    here, _ = alone.of(row)
+    as_here = sorted(here)
+    for name in alone.columns:
         for value in HOSTILE[name]:
             other = {**row, name: read(value)}
-            there = answer(sums, ((other,),), kind)
-            if there != here and sorted(there) == sorted(here):
+            there, _ = alone.of(other)
+            if there != here and sorted(there) == as_here:
                 return [other]
     return []
 
@@ -115,6 +134,6 @@ def moves(measured: Measured, choice: random.Random) -> Iterator[list[Move]]:
     others: list[tuple[Bag, ...]] = [(), *((bag,) for bag in choice.sample(own, min(len(own), 4))), *few]
     for beside in others if not kind.change_one else others[:3]:
         answers = [answer(sums, beside, kind), *(answer(sums, (*beside, bag), kind) for bag in own)]
-        for one in answers:
-            for other in answers if kind.change_one else answers[:1]:
-                yield apart(measured, one, other)
+        pairs_of_answers = combinations(answers, 2) if kind.change_one else ((one, answers[0]) for one in answers[1:])
+        for one, other in pairs_of_answers:
+            yield apart(measured, one, other)

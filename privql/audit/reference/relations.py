@@ -50,7 +50,8 @@ Group = tuple[tuple[Value, ...], int]
 
 def run(sums: Sums, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[list[int]]:
     """The exact cells, one row a group in the order of `itertools.product` of the keys' members."""
-    groups = {g: [0] * sums.width for g in itertools.product(*(key.members for key in sums.keys))}
+    width = sums.width
+    groups = {g: [0] * width for g in itertools.product(*(key.members for key in sums.keys))}
     for _, row in rows(sums.input, tables, salt, publics or {}):
         group = groups.get(tuple(member(key, row) for key in sums.keys))
         if group is not None:

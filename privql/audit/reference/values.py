@@ -47,8 +47,9 @@ def in_steps(steps: Steps, row: Row) -> int | None:
     if value is None:
         return None
     assert isinstance(value, (int, float, Fraction))
-    exact = Fraction(value) / steps.grid
-    nearest = round(exact) if isinstance(value, float) else math.floor(exact + Fraction(1, 2))
+    over, under = value.as_integer_ratio()
+    over, under = over * steps.grid.denominator, under * steps.grid.numerator  # exact: value / grid is over / under
+    nearest = round(Fraction(over, under)) if isinstance(value, float) else (2 * over + under) // (2 * under)
     return min(max(nearest, steps.low), steps.high)
 
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import assert_never
 
 from privql.domains import Domain, finite, grid_of
+from privql.frozen import frozen
 from privql.functions.scalar import (
     angles,
     arithmetic,
@@ -144,28 +145,74 @@ def evaluate(op: str, arg_types: Types, result: ValueType, values: tuple[Value, 
 
 
 def _meaning(declared: ScalarFunction, arg_types: Types, result: ValueType, values: tuple[Value, ...]) -> Value:
-    return None if declared.strict and None in values else declared.meaning(arg_types, result, values)
+    if declared.strict:
+        for value in values:  # `None in values` would ask each whether it equals None
+            if value is None:
+                return None
+    return declared.meaning(arg_types, result, values)
 
 
 def evaluate_term(term: Scalar, row: Mapping[str, Value]) -> Value:
     """The value of a row function in one row. Terms may be as deep as they like: nothing here recurses."""
+    if isinstance(term, Field):
+        return row[term.name]
+    if isinstance(term, Const):
+        return term.value
+    kept = _KNOWN.get(id(term))
+    if kept is None or kept[0] is not term:
+        if len(_KNOWN) > _MOST_KNOWN:
+            _KNOWN.clear()
+        kept = _KNOWN[id(term)] = term, _unrolled(term)
+    unrolled = kept[1]
+    done = unrolled.constants.copy()
+    for at, name in unrolled.read:
+        done[at] = row[name]
+    for at, declared, arg_types, result, args in unrolled.steps:
+        done[at] = _meaning(declared, arg_types, result, tuple([done[arg] for arg in args]))
+    return done[-1]
+
+
+@frozen
+class _Unrolled:
+    """A term as a list of values, each made of some before it: rows come by the thousand, and the term stays."""
+
+    constants: list[Value]  # in their places; None where something else will be
+    read: tuple[tuple[int, str], ...]  # which column goes where
+    steps: tuple[tuple[int, ScalarFunction, Types, ValueType, tuple[int, ...]], ...]
+
+
+_KNOWN: dict[int, tuple[Apply, _Unrolled]] = {}  # by the very term, which is kept so that its id stays its own
+_MOST_KNOWN = 10_000
+
+
+def _unrolled(term: Apply) -> _Unrolled:
+    constants: list[Value] = []
+    read: dict[str, int] = {}
+    steps: list[tuple[int, ScalarFunction, Types, ValueType, tuple[int, ...]]] = []
     todo: list[tuple[Scalar, bool]] = [(term, False)]
-    done: list[Value] = []
+    places: list[int] = []
     while todo:
         node, ready = todo.pop()
+        if isinstance(node, Apply) and not ready:
+            todo.append((node, True))
+            todo.extend((arg, False) for arg in reversed(node.args))
+            continue
+        if isinstance(node, Field) and node.name in read:
+            places.append(read[node.name])
+            continue
+        places_of_args: tuple[int, ...] = ()
+        at = len(constants)
+        constants.append(node.value if isinstance(node, Const) else None)
         match node:
             case Field(name=name):
-                done.append(row[name])
-            case Const(value=value):
-                done.append(value)
+                read[name] = at
             case Apply(op=op, args=args, type=type):
-                if not ready:
-                    todo.append((node, True))
-                    todo.extend((arg, False) for arg in reversed(args))
-                    continue
-                values = tuple(done[len(done) - len(args) :])
-                del done[len(done) - len(args) :]
-                done.append(evaluate(op, tuple(arg.type for arg in args), type, values))
+                places_of_args = tuple(places[len(places) - len(args) :])
+                del places[len(places) - len(args) :]
+                steps.append((at, _BY_OP[op], tuple(arg.type for arg in args), type, places_of_args))
+            case Const():
+                pass
             case _:
                 assert_never(node)
-    return done.pop()
+        places.append(at)
+    return _Unrolled(constants, tuple((at, name) for name, at in read.items()), tuple(steps))
