@@ -25,7 +25,7 @@ from tests.engines.files import write
 from tests.engines.small import SALT, engine, scan
 
 room_by_group = room._by_group
-SEEDS = range(length(60, 3000))
+SEEDS = range(length(20, 3000))
 
 
 @pytest.fixture(scope="module")

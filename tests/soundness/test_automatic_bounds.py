@@ -14,6 +14,7 @@ from scipy import stats
 
 import privql.release as room
 from privql.audit import reference
+from privql.audit.exact import Remembering
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -151,7 +152,8 @@ def test_levels_hold_what_they_say() -> None:
 def test_from_the_engine_to_the_answer_bounds_are_found_as_seldom_as_their_law_says() -> None:
     (chosen,) = searched(planned("people", "SUM(z BOUNDS AUTO)"))
     people = {"id": [f"u{at}" for at in range(12)], "z": [1] * 6 + [2] * 3 + [3] * 3}
-    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
+    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as counting:
+        engine = Remembering(counting)
         seen = Counter(room.drawn(chosen, engine, {})[0][0] for _ in range(RUNS))
         scores = chosen.scores([count for (count,) in engine.run(chosen.term, SALT).tolist()])
     law = noisy_minimum_law(scores[:8], math.exp(-float(chosen.cost.epsilon)))  # the others are as good as never taken

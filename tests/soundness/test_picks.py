@@ -12,6 +12,7 @@ from scipy import stats
 
 import privql.release as room
 from privql.audit import reference
+from privql.audit.exact import Remembering
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Source as Data
@@ -124,7 +125,8 @@ def test_from_the_engine_to_the_answer_values_are_chosen_as_often_as_their_law_s
     made = made_of("people", "MODE(a)", "")
     ages = [-3, 0, 1, 1, 1, 2, 5, None, 7, 7, 99]
     people = {"id": [f"u{at}" for at in range(len(ages))], "a": pa.array(ages, pa.int64())}
-    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
+    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as counting:
+        engine = Remembering(counting)
         seen = Counter(room.drawn(made, engine, {})[0][0] for _ in range(RUNS))
         counts = engine.run(made.term, SALT)[:, 0].tolist()
     assert counts == [1, 0, 0, 1, 3, 1, 0, 0, 1, 0, 2 + 1]

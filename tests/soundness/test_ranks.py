@@ -13,6 +13,7 @@ from scipy import stats
 
 import privql.release as room
 from privql.audit.claims import losses_apart, pieces
+from privql.audit.exact import Remembering
 from privql.audit.reference.ranks import ranked
 from privql.diagnostics import Source
 from privql.engines.duckdb import DuckDBEngine
@@ -118,7 +119,8 @@ def test_from_the_engine_to_the_answer_values_are_drawn_as_often_as_their_law_sa
     made = placed("people", "MEDIAN(a)")
     ages = [-3, 0, 1, 1, 1, 2, 5, None, 7]
     people = {"id": [f"u{at}" for at in range(len(ages))], "a": pa.array(ages, pa.int64())}
-    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as engine:
+    with DuckDBEngine({"people": Data(frame=pa.table(people))}) as counting:
+        engine = Remembering(counting)
         seen = Counter(room.drawn(made, engine, {})[0][0] for _ in range(RUNS))
         losses = _each(made, engine.ranks(made.term, SALT)[0])
     assert losses == [6, 6, 6, 4, 0, 2, 4, 4, 4, 6, 6]
