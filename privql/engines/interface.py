@@ -31,6 +31,7 @@ ErrorKind = Literal[
     "exposed source",
     "unreachable",
     "unsupported",
+    "unheld",
     "endless",
     "failed",
 ]
@@ -63,6 +64,7 @@ _MESSAGES: Mapping[ErrorKind, str] = {
     "exposed source": "the data of table `{table}` can be written by every account",
     "unreachable": "the database with the data of table `{table}` cannot be reached",
     "unsupported": "the engine has no exact way to compute this query",
+    "unheld": "a public text that the query reads has the character of number 0, which the engine cannot hold",
     "endless": "a recursion has more than 100000 rows",
     "failed": "the engine could not complete the query",
 }
@@ -142,6 +144,17 @@ class Engine(Querying, Protocol):
 
 
 @runtime_checkable
+class Steady(Protocol):
+    """An engine that can read its tables in one state for longer than a statement takes."""
+
+    def steady(self) -> None:
+        """From now on, all that is read is one state of the tables, or fails. Nothing is asked of a server yet."""
+
+    def let_go(self) -> None:
+        """From now on, each statement sees the tables as they are when it begins."""
+
+
+@runtime_checkable
 class Progressing(Protocol):
     """An engine that knows how far it is."""
 
@@ -158,12 +171,27 @@ class Advice:
     help: str
 
 
+@frozen
+class Recognised:
+    """By which of a table's columns its rows are known: whose they are, and as which one."""
+
+    owners: tuple[tuple[str, ValueType], ...]  # the unit's, and those that refer to another table
+    keys: tuple[tuple[str, ...], ...]  # no two rows of which agree, as is verified
+
+
 @runtime_checkable
 class Advising(Protocol):
-    """An engine that can say what its database wants for queries to be fast."""
+    """An engine that can say what its database wants for queries to be fast, and for units to be who they should."""
 
-    def advice(self, sought: Mapping[str, tuple[tuple[str, ...], ...]]) -> list[Advice]:
-        """For the owner: `sought`, by table, are columns by which rows are looked for together, the unit's and keys."""
+    def advice(self, tables: Mapping[str, Recognised]) -> list[Advice]:
+        """For the owner, and from the catalog: no row is read."""
+
+
+@runtime_checkable
+class Picky(Protocol):
+    """An engine to which not every public text can be handed over."""
+
+    def takes(self, text: str) -> bool: ...
 
 
 def smallest(cells: npt.NDArray[np.object_]) -> Cells:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
-from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Progressing, Publics, scans
+from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Picky, Progressing, Publics, Steady, scans
 from privql.frozen import frozen
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
@@ -22,6 +22,8 @@ from privql.kernel.terms import Scan
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+_T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
 Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
@@ -105,21 +107,37 @@ class Engines:
         self._places, self._opens, self._owner_log = dict(places), opens, owner_log
         self._opened: dict[str, Engine] = {}
         self._turn = threading.Lock()
+        self._steady = False
+        self._looked: set[str] = set()  # places of which one state was looked at
+
+    def steady(self) -> None:
+        """Until `let_go`, the tables of each place are read in one state, where its engine can: what was verified of
+        them holds of what is summed."""
+        self.let_go()
+        self._steady = True
+        for engine in list(self._opened.values()):
+            if isinstance(engine, Steady):
+                engine.steady()
+
+    def let_go(self) -> None:
+        self._steady = False
+        self._looked.clear()
+        for engine in list(self._opened.values()):
+            if isinstance(engine, Steady):
+                engine.let_go()
 
     def preflight(self, scans: Iterable[Scan]) -> None:
         for scan in scans:
-            place = self._place_of([scan])
-            try:
-                self._in(place, scan.table).preflight([scan])
-                continue
-            except EngineError as error:
-                if error.kind != "unreachable":
-                    raise
-            self.forget(place)  # a connection that was lost: nothing is charged yet, and it may be there again
-            self._in(place, scan.table).preflight([scan])
+            self._place_of([scan])
+            self._beforehand(scan.table, lambda engine, scan=scan: engine.preflight([scan]))  # type: ignore[misc]
 
     def rehearse(self, term: Sums | Keys | Ranks) -> None:
         self._of(scans(term.input)).rehearse(term)
+
+    def picky(self, term: Sums | Keys | Ranks) -> Picky | None:
+        """The engine of a term's tables, if not all public texts can be handed over to it."""
+        engine = self._of(scans(term.input))
+        return engine if isinstance(engine, Picky) else None
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
         return self._of(scans(sums.input)).run(sums, salt, publics)
@@ -131,13 +149,13 @@ class Engines:
         return self._of(scans(keys.input)).groups(keys, salt, publics)
 
     def readable(self, table: str, columns: Columns) -> bool:
-        return self._at(table).readable(table, columns)
+        return self._beforehand(table, lambda engine: engine.readable(table, columns))
 
     def unique(self, table: str, columns: Columns) -> bool:
-        return self._at(table).unique(table, columns)
+        return self._beforehand(table, lambda engine: engine.unique(table, columns))
 
     def complete(self, table: str, columns: Columns) -> bool:
-        return self._at(table).complete(table, columns)
+        return self._beforehand(table, lambda engine: engine.complete(table, columns))
 
     def interrupt(self) -> None:
         for engine in list(self._opened.values()):
@@ -163,6 +181,23 @@ class Engines:
         for place in list(self._opened):
             self.forget(place)
 
+    def _beforehand(self, table: str, ask: Callable[[Engine], _T]) -> _T:
+        """Nothing is charged yet: a connection that was lost is made again. Not if what was seen over it holds of the
+        state that was there, and perhaps of no other."""
+        place = self._place(table)
+        try:
+            engine = self._in(place, table)
+            found = ask(engine)
+        except EngineError as error:
+            if error.kind != "unreachable" or place in self._looked:
+                raise
+            self.forget(place)
+            engine = self._in(place, table)
+            found = ask(engine)
+        if self._steady and isinstance(engine, Steady):
+            self._looked.add(place)
+        return found
+
     def _of(self, scans: list[Scan]) -> Engine:
         return self._in(self._place_of(scans), scans[0].table)
 
@@ -184,7 +219,9 @@ class Engines:
         try:
             with self._turn:
                 if place not in self._opened:
-                    self._opened[place] = self._opens(place)
+                    engine = self._opened[place] = self._opens(place)
+                    if self._steady and isinstance(engine, Steady):
+                        engine.steady()
                 return self._opened[place]
         except Exception as cause:
             self._owner_log(cause)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.engines.connections import ConnectionProblem, Connections, shown
-from privql.engines.interface import Advising, EngineError
+from privql.engines.interface import Advising, EngineError, Recognised
 from privql.engines.interface import Source as Rows
 from privql.engines.opening import Engines, kind_of
 from privql.frozen import frozen
@@ -206,17 +206,17 @@ def _shared(path: str) -> bool:
 
 def _advice(catalog: Catalog, bound: Mapping[str, Rows], read: Engines) -> Iterator[Finding]:
     """What the database of a connection wants. One that cannot be reached was said before."""
-    places: dict[str, dict[str, tuple[tuple[str, ...], ...]]] = {}
+    places: dict[str, dict[str, Recognised]] = {}
     for table in catalog.tables:
         if table.connection and table.name in bound:
-            unit = ((table.unit_column,),) if table.unit_column is not None else ()
-            sought = (*table.keys, *unit, *((name,) for name in table.via))
-            places.setdefault(table.place, {})[table.name] = tuple(dict.fromkeys(sought))
-    for wanted in places.values():
+            owners = [column for name in (table.unit_column, *table.via) if name and (column := table.column(name))]
+            known = Recognised(tuple((column.name, column.type) for column in owners), table.keys)
+            places.setdefault(table.place, {})[table.name] = known
+    for tables in places.values():
         with suppress(EngineError):
-            engine = read.of_table(next(iter(wanted)))
+            engine = read.of_table(next(iter(tables)))
             if isinstance(engine, Advising):
-                yield from (Finding("unwise", one.table, one.what, one.help) for one in engine.advice(wanted))
+                yield from (Finding("unwise", one.table, one.what, one.help) for one in engine.advice(tables))
 
 
 # ---------------------------------------------------------------- the machine and the ledger

@@ -75,14 +75,21 @@ class Places:
         self._post: PostProcessor | None = None
 
     def engine(self, tables: Sequence[str]) -> Querying:
-        """The private tables. What a proof takes from the owner's word is held against the data first."""
+        """The private tables, until `let_go` in one state where their engine can hold it. What a proof takes from the
+        owner's word is held against the data first."""
         if self._dummy:
             self._invented = self._invented or self._dummies()
             return self._invented
         engines = self._read()
+        engines.steady()
         for name in tables:
             self._hold(name, engines)
         return engines
+
+    def let_go(self) -> None:
+        """Whatever is read next may have changed."""
+        if self._engines is not None:
+            self._engines.let_go()
 
     def held(self, tables: Sequence[str]) -> bool:
         """Whether `engine` would read no row, since these files were held against the policy."""

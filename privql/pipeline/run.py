@@ -7,14 +7,15 @@ of itself may quote data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from privql.check.relations import CheckedQuery, PublicScan, Told
+from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan, Told
 from privql.diagnostics import PrivQLError
 from privql.engines.interface import EngineError, Querying, scans
+from privql.engines.opening import Engines
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers, slim, slim_block
 from privql.finish.origins import row_id, thread
 from privql.finish.present import MeasuredBlock, present, threaded_ids
@@ -23,7 +24,7 @@ from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Losing
-from privql.kernel.scalars import INT, ValueType
+from privql.kernel.scalars import INT, TEXT, ValueType
 from privql.ledger import Ledger, LedgerError, Permit, Replay, Request, StoredRelease
 from privql.pipeline.certificate import certificate
 from privql.pipeline.padding import padded
@@ -39,6 +40,7 @@ from privql.release import Unpaid, release
 
 if TYPE_CHECKING:
     from privql.pipeline.told import Looked, Rows
+    from privql.post.run import PostProcessor
 
 
 @frozen
@@ -64,7 +66,10 @@ def run(check: StatementCheck, desk: Desk) -> Release:
     try:
         if not check.plan.blocks:
             return _free(check, desk)
-        return _paid(check, desk)
+        try:
+            return _paid(check, desk)
+        finally:
+            desk.places.let_go()
     except LedgerError as problem:
         raise ledger_refused(problem, check, desk.ledger, desk.analyst) from None
     except EngineError as problem:
@@ -133,9 +138,31 @@ def _ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Querying
     for block in plans:
         for _, rel, columns in block.publics:
             post.rehearse(derived(check.query, rel, columns), released, dummies)
+    _handed_over(check, engine, post, released)
     query, given = _resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     return engine
+
+
+def _handed_over(check: StatementCheck, engine: Querying, post: PostProcessor, released: Mapping[str, Table]) -> None:
+    """The public rows that private ones meet may still have to be measured: so of all that they are made of, each text
+    is held against the engine that will be given them. Of texts that it takes, nothing makes one that it would not."""
+    assert check.query is not None and check.plan is not None
+    meeting = [one for block in check.plan.blocks if block.publics for one in block.measurable]
+    picky = [engine.picky(one.term) for one in meeting] if isinstance(engine, Engines) else []
+    for one in {id(each): each for each in picky if each is not None}.values():
+        texts: list[Iterable[object]] = [check.env.params.values()]
+        for leaf in leaves(roots(check.query)):
+            match leaf:
+                case PublicScan(dummy=False, columns=columns):
+                    of_text = tuple((id, type) for id, _, type in columns if type == TEXT)
+                    texts += post.run(derived(check.query, leaf, of_text)).rows if of_text else []
+                case ReleasedScan(release=release):
+                    texts += released[release].rows
+                case _:
+                    pass
+        if not all(one.takes(text) for row in texts for text in row if isinstance(text, str)):
+            raise EngineError("unheld")
 
 
 def _merging(check: StatementCheck, desk: Desk) -> Merge:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from privql.conformance.kit import Extent, conformance
-from privql.engines.interface import EngineError
+from privql.engines.interface import EngineError, Recognised
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, ValueType, decimal
 from privql.kernel.sums import Keys, Sums
@@ -213,7 +213,7 @@ def test_a_table_that_everybody_may_write_is_refused(server: Any) -> None:
             server.execute(f"REVOKE {right} ON t FROM PUBLIC")
         server.execute("GRANT SELECT ON t TO PUBLIC")
         engine.preflight([asked((("x", INT),))])
-        (advice,) = engine.advice({"t": ()})
+        (advice,) = engine.advice({"t": Recognised((), ())})
         assert advice.table == "t" and "write" in advice.what
 
 
@@ -240,7 +240,7 @@ def test_the_role_of_the_script_reads_what_is_declared_and_nothing_else(server: 
         term = Sums(asked(columns), (), (Tally(), Total(Steps(Field("x", INT), 1, 0, 9))))  # type: ignore[arg-type]
         engine.rehearse(term)
         assert engine.run(term, SALT).tolist() == [[2, 3]]
-        assert engine.advice({"t": ()}) == []
+        assert engine.advice({"t": Recognised((), ())}) == []
         assert kind(engine, asked((("secret", TEXT),))) == "unreadable source"
     with psycopg.connect(as_role(role), autocommit=True) as theirs:
         table = f"{schema_of(server)}.t"
@@ -284,6 +284,33 @@ def test_whatever_goes_wrong_is_said_in_the_same_words(server: Any) -> None:
         assert not engine.readable("t", (("x", INT),))
         server.execute("DELETE FROM s")
         assert engine.run(term, SALT).tolist() == [[0]]  # and goes on
+
+
+def test_of_one_state_what_fails_leaves_the_rest(server: Any) -> None:
+    """Until it is let go, whatever is written meanwhile, and whatever fails."""
+    server.execute("CREATE TABLE t (x bigint)")
+    server.execute("INSERT INTO t VALUES (1), (2)")
+    server.execute("CREATE TABLE s (x text)")
+    server.execute("INSERT INTO s VALUES ('Ada')")
+    server.execute("CREATE VIEW v AS SELECT x::bigint AS x FROM s")
+    columns = (("x", INT),)
+    with opened(server, "t", "v") as engine:
+
+        def counted() -> Any:
+            return engine.run(Sums(asked(columns), (), (Tally(),)), SALT).tolist()
+
+        engine.steady()
+        assert engine.unique("t", columns)
+        server.execute("INSERT INTO t VALUES (1)")
+        assert not engine.readable("v", columns)
+        assert engine.unique("t", columns) and counted() == [[2]]
+        server.execute("SET lock_timeout = '100ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            server.execute("TRUNCATE t")  # which no snapshot would hide
+        engine.let_go()
+        assert not engine.unique("t", columns) and counted() == [[3]]
+        server.execute("TRUNCATE t")
+        assert counted() == [[0]]
 
 
 SLOW = "CREATE VIEW t AS SELECT pg_sleep(20)::text AS x"

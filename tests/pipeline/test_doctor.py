@@ -10,8 +10,9 @@ import pytest
 
 import privql
 from privql.diagnostics import PrivQLError
-from privql.engines.interface import Advice
+from privql.engines.interface import Advice, Recognised
 from privql.engines.opening import Engines
+from privql.kernel.scalars import TEXT
 from privql.pipeline import doctor as told
 from privql.pipeline.doctor import Diagnosis, doctor
 
@@ -126,8 +127,8 @@ def test_what_is_slow(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _Adviser:
-    def advice(self, sought: dict[str, tuple[tuple[str, ...], ...]]) -> list[Advice]:
-        assert sought == {"visits": (("patient_id",),)}
+    def advice(self, tables: dict[str, Recognised]) -> list[Advice]:
+        assert tables == {"visits": Recognised((("patient_id", TEXT),), ())}
         return [Advice("visits", "has no index on `patient_id`", "CREATE INDEX …")]
 
 

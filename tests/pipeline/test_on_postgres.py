@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import privql
 from privql.diagnostics import PrivQLError
+from privql.ledger import Ledger
 from privql.surfaces.cli import main
 from tests.ledger.servers import available
 
@@ -19,6 +22,7 @@ if not available():
 
 import psycopg
 
+from privql.engines.postgres.engine import PostgresEngine
 from tests.engines import on_postgres
 
 POLICY = """\
@@ -83,6 +87,11 @@ def test_queries_are_answered_there(ledger: Path) -> None:
     assert asked(ledger, joined) == [(300,)]
 
 
+def charged(ledger: Path) -> list[str]:
+    with Ledger.open(ledger) as found:
+        return [each.state for each in found.history()]
+
+
 def test_groups_and_ranks_that_have_to_be_found(ledger: Path) -> None:
     found = "SELECT age, COUNT(*) FROM patients GROUP BY age SPEND EPSILON 900"
     assert len(asked(ledger, found)) >= 90
@@ -129,6 +138,108 @@ def test_what_fails_says_nothing_and_its_words_are_the_owners(ledger: Path, sche
     with privql.connect(ledger, analyst="alice") as session, pytest.raises(PrivQLError) as told:
         session.run("SELECT SUM(cost) FROM visits SPEND EPSILON 1")
     assert "Lovelace" not in str(told.value) and told.value.__context__ is None
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    """Somebody else runs this just before each charge."""
+    reserve = Ledger.reserve
+
+    def later(self: Ledger, *given: Any) -> Any:
+        with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+            server.execute(statement)  # type: ignore[call-overload]
+        return reserve(self, *given)
+
+    monkeypatch.setattr(Ledger, "reserve", later)
+
+
+COUNT = "SELECT COUNT(*) FROM patients SPEND EPSILON 300"
+
+
+def test_what_is_summed_is_what_was_held_against_the_policy(
+    ledger: Path, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that break a key come in after it was verified, and before they would be counted."""
+    meanwhile(monkeypatch, f"INSERT INTO {schema}.patients VALUES ('p1', 5, 'A')")
+    with privql.connect(ledger, analyst="alice") as session:
+        assert tuple(session.run(COUNT).rows[0]) == (200,)
+        with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+            wanted = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'privql' AND state LIKE %s"
+            assert server.execute(wanted, ("idle in transaction%",)).fetchone() == (0,), "what was seen is let go"
+        with pytest.raises(PrivQLError, match="not what the policy declares"):
+            session.run(COUNT.replace("300", "301"))
+    assert charged(ledger) == ["released"]
+
+
+def test_planted_each_statement_sees_what_is_there(ledger: Path, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    meanwhile(monkeypatch, f"INSERT INTO {schema}.patients VALUES ('p1', 5, 'A')")
+    monkeypatch.setattr(PostgresEngine, "steady", lambda self: None)
+    assert asked(ledger, COUNT) == [(201,)]
+
+
+LOSE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'privql'"
+
+
+def test_a_connection_that_was_lost_is_made_again_and_not_once_keys_were_verified_over_it(
+    ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with privql.connect(ledger, analyst="alice") as session:
+        session.run(COUNT)
+        with psycopg.connect(on_postgres.database(), autocommit=True) as server:
+            server.execute(LOSE)
+            assert tuple(session.run(COUNT.replace("300", "301")).rows[0]) == (200,)
+            preflight = PostgresEngine.preflight
+            readings = []
+
+            def lost(self: PostgresEngine, scans: Any) -> None:
+                readings.append(1)
+                if len(readings) == 3:  # each value can be read, keys hold; now it is said what is there
+                    server.execute(LOSE)
+                preflight(self, scans)
+
+            monkeypatch.setattr(PostgresEngine, "preflight", lost)
+            with pytest.raises(PrivQLError, match="cannot be reached"):
+                session.run(COUNT.replace("300", "302"))
+            assert tuple(session.run(COUNT.replace("300", "302")).rows[0]) == (200,)
+            meanwhile(monkeypatch, LOSE)
+            with pytest.raises(PrivQLError, match="could not finish") as told:
+                session.run(COUNT.replace("300", "303"))
+            assert told.value.__context__ is None
+    assert charged(ledger) == ["released"] * 3 + ["reserved"]
+
+
+NAMED = """\
+WITH big AS (SELECT ward, COUNT(*) AS n FROM patients GROUP BY ward SPEND EPSILON 300)
+SELECT COUNT(*) FROM patients p
+JOIN (SELECT big.ward, w.name FROM big JOIN wards w ON big.ward = w.code WHERE n > 5) AS b ON p.ward = b.ward
+WHERE b.name <> 'C' SPEND EPSILON 300
+"""
+MET = (
+    "SELECT COUNT(*) FROM patients p JOIN wards w ON p.ward = w.code WHERE w.name <> 'C' SPEND EPSILON 300",
+    NAMED,
+    "SELECT COUNT(*) FROM patients p JOIN (SELECT code, $x AS name FROM wards) AS w ON p.ward = w.code"
+    " WHERE w.name <> 'C' SPEND EPSILON 300",
+)
+
+
+@pytest.mark.parametrize("query", MET)
+@pytest.mark.parametrize("name", ["Ward\0A", "Ward A"])
+def test_a_public_text_that_the_server_cannot_hold_is_refused_before_the_charge(
+    policy: Path, query: str, name: str
+) -> None:
+    wards = pa.table({"code": ["A", "B"], "name": ["A" if "$x" in query else name, "B"]})
+    pq.write_table(wards, policy.parent / "wards.parquet")
+    declared = policy.read_text().replace("'wards.csv'", "'wards.parquet'")
+    policy.write_text(declared.replace("(code TEXT KEY)", "(code TEXT KEY, name TEXT)"))
+    ledger = policy.parent / "ledger.db"
+    privql.apply(policy, ledger)
+    with privql.connect(ledger, analyst="alice") as session:
+        given = {"x": name} if "$x" in query else {}
+        if "\0" not in name:
+            assert tuple(session.run(query, params=given).rows[0]) == (200,)
+            return
+        with pytest.raises(PrivQLError, match="character of number 0") as told:
+            session.run(query, params=given)
+    assert told.value.diagnostics[0].code == "PQL0602" and charged(ledger) == []
 
 
 def test_the_script_names_what_the_policy_declares(

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from privql.kernel.scalars import Value, ValueType
 
 
+NONE = "\0"  # no text there has this character
+
+
 def open(  # the name that every engine's module has for it
     address: object, tables: Mapping[str, tuple[str, ...]], owner_log: Callable[[BaseException], None]
 ) -> PostgresEngine:
@@ -33,7 +36,7 @@ def of_values(
 
 def holds(value: Value, type: ValueType) -> bool:
     """Its texts have every character but that of number 0."""
-    return not (isinstance(value, str) and "\x00" in value)
+    return not (isinstance(value, str) and NONE in value)
 
 
 def _engine(address: object) -> type[PostgresEngine]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from privql.engines.interface import NO_PUBLICS, Advice, Cells, EngineError, ErrorKind, Publics
-from privql.engines.postgres import session
+from privql.engines.interface import NO_PUBLICS, Advice, Cells, EngineError, ErrorKind, Publics, Recognised
+from privql.engines.postgres import NONE, session
+from privql.engines.postgres.advice import advice
 from privql.engines.postgres.dialect import POSTGRESQL
 from privql.engines.postgres.handed import handed_over
 from privql.engines.postgres.sources import Found, constant_table, found_table, read_scan
@@ -30,9 +31,6 @@ from privql.kernel.scalars import Value, ValueType
 from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Scan, Unit
 
-if TYPE_CHECKING:
-    import psycopg
-
 _T = TypeVar("_T")
 
 OwnerLog = Callable[[BaseException], None]
@@ -42,8 +40,8 @@ class PostgresEngine:
     """Reads tables of one server, which adds up their rows: none of a private table leaves it.
 
     Every failure becomes one constant `EngineError`, without the server's text, which may quote rows; `owner_log` is
-    handed the true one. Statements run one after another, from whichever thread, each in a transaction of its own that
-    sees one state of the tables.
+    handed the true one. Statements run one after another, from whichever thread, each in a transaction that sees one
+    state of the tables: of its own, or, from `steady` to `let_go`, the same for all.
     """
 
     def __init__(
@@ -60,6 +58,7 @@ class PostgresEngine:
         self._owner_log = owner_log
         self._turn = threading.Lock()
         self._connection = session.opened(address, limit)
+        self._steady = self._begun = False
 
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` that names the table and column if one is not there, or may not be read."""
@@ -112,6 +111,17 @@ class PostgresEngine:
 
         return self._safely(found)
 
+    def steady(self) -> None:
+        """From now on, all that is read is one state of the tables: as they are when something is first asked."""
+        with self._turn:
+            self._steady = True
+
+    def let_go(self) -> None:
+        with self._turn:
+            if self._begun:
+                self._end()
+            self._steady = self._begun = False
+
     # ---- for the owner
 
     def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
@@ -140,16 +150,19 @@ class PostgresEngine:
         """Whether every row has a value in each of these columns."""
         return self._never(table, columns, lacking)
 
-    def advice(self, sought: Mapping[str, tuple[tuple[str, ...], ...]]) -> list[Advice]:
-        """Which tables the role could write, if its transactions here did not only read."""
-        told = "the role that reads it may also write it, and so may whoever else uses that role"
-        help = "`privql source script` writes down a role that may read what the policy declares, and nothing else"
-        some = [table for table in sorted(sought) if table in self._inside]
-        return self._safely(lambda: [Advice(table, told, help) for table in some if self._found(table).writable])
+    def advice(self, tables: Mapping[str, Recognised]) -> list[Advice]:
+        def found() -> list[Advice]:
+            some = sorted(tables.keys() & self._inside.keys())
+            return [each for one in some for each in advice(self._connection, one, self._found(one), tables[one])]
+
+        return self._safely(found)
+
+    def takes(self, text: str) -> bool:
+        return NONE not in text
 
     def hold(self, table: str, columns: tuple[tuple[str, ValueType], ...], rows: list[dict[str, Value]]) -> None:
         """A table of these values, written into each statement that reads it."""
-        self._held[table] = Found(constant_table(columns, rows), frozenset(), False)
+        self._held[table] = Found(constant_table(columns, rows))
 
     def interrupt(self) -> None:
         with suppress(Exception):
@@ -215,10 +228,36 @@ class PostgresEngine:
             self._tables[table] = found_table(self._connection, table, self._inside[table])
         return self._tables[table]
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """In a transaction that sees one state of the tables, and changes none; nothing is left of it. Of a longer one
+        this is a part: where it fails, the others go on, and what it locked stays locked where it does not."""
+        if not self._begun:
+            self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._begun = self._steady
+        if not self._steady:
+            try:
+                yield
+            finally:
+                self._end()
+            return
+        self._connection.execute("SAVEPOINT part")  # fails if the transaction is gone: its state would be, too
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):
+                self._connection.execute("ROLLBACK TO SAVEPOINT part")
+            raise
+        self._connection.execute("RELEASE SAVEPOINT part")
+
+    def _end(self) -> None:
+        with suppress(Exception):
+            self._connection.execute("ROLLBACK")
+
     def _safely(self, work: Callable[[], _T], kind: ErrorKind = "failed", table: str | None = None) -> _T:
         """One at a time; what goes wrong is said in words that no row can change, and keeps no trace of its cause."""
         try:
-            with self._turn, _Reading(self._connection):
+            with self._turn, self._reading():
                 return work()
         except EngineError:
             raise
@@ -228,17 +267,3 @@ class PostgresEngine:
         if table is not None and self._connection.closed:
             kind = "unreachable"
         raise EngineError(kind, table)  # outside: else the cause is its context
-
-
-class _Reading:
-    """A transaction that sees one state of the tables, and changes none. Nothing is left of it: it is rolled back."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(Exception):
-            self._connection.execute("ROLLBACK")

@@ -37,6 +37,9 @@ MEANING: Mapping[str, str] = {
 }
 
 
+IDLE = "idle_in_transaction_session_timeout"  # between two statements about one state, a charge may wait its turn
+
+
 class Unfit(RuntimeError):
     """A server, or a setting of it, on which the spellings do not rest."""
 
@@ -48,7 +51,7 @@ def opened(address: str, limit: int = TIME_LIMIT) -> psycopg.Connection[Any]:
     try:
         if connection.info.server_version < OLDEST:
             raise Unfit("version")
-        _put(connection, {**MEANING, "statement_timeout": str(1000 * limit)})
+        _put(connection, {**MEANING, **dict.fromkeys(("statement_timeout", IDLE), str(1000 * limit))})
         _expect(connection, "server_encoding", "UTF8")
         _expect(connection, "integer_datetimes", "on")
     except BaseException:

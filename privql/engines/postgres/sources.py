@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import psycopg
 
 _FOUND = """
-SELECT c.oid, n.nspname, c.relname, c.relkind::text,
+SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, greatest(c.reltuples, 0)::bigint,
   has_schema_privilege(n.oid, 'USAGE'), has_table_privilege(c.oid, 'SELECT'),
   EXISTS (SELECT 1 FROM aclexplode(c.relacl) AS a WHERE a.grantee = 0
           AND a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'))
@@ -43,7 +43,8 @@ WITH RECURSIVE made(attnum, type, modifier) AS (
 )
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN n.nspname <> 'pg_catalog' THEN 'other ' || t.typname
                   ELSE format_type(m.type, m.modifier) END,
-  has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+  has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
+  EXISTS (SELECT 1 FROM pg_collation AS l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic)
 FROM made AS m JOIN pg_type AS t ON t.oid = m.type AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
   JOIN pg_attribute AS a ON a.attrelid = %s AND a.attnum = m.attnum
 ORDER BY a.attnum
@@ -57,8 +58,11 @@ class Found:
     """A table as the catalog has it."""
 
     table: Table
-    unreadable: frozenset[str]  # columns that this role may not read
-    writable: bool  # by this role
+    unreadable: frozenset[str] = frozenset()  # columns that this role may not read
+    folded: frozenset[str] = frozenset()  # whose collation calls different texts equal
+    writable: bool = False  # by this role
+    oid: int = 0
+    rows: int = 0  # about, as they were last counted
 
 
 def found_table(connection: psycopg.Connection[Any], table: str, inside: tuple[str, ...]) -> Found:
@@ -70,19 +74,21 @@ def found_table(connection: psycopg.Connection[Any], table: str, inside: tuple[s
     exact = [row for row in alike if (row[1], row[2]) == (schema, own)]
     if not exact and len(alike) != 1:
         raise EngineError("missing source", table)
-    oid, schema, own, kind, enters, reads, exposed, writes = (exact or alike)[0]
+    oid, schema, own, kind, count, enters, reads, exposed, writes = (exact or alike)[0]
     if not enters:
         raise EngineError("unreadable source", table)
     if exposed:
         raise EngineError("exposed source", table)
-    columns: dict[str, str] = {}
-    unreadable = set()
-    for column, physical, may in connection.execute(_COLUMNS, (oid, oid)).fetchall():
-        columns[column] = physical
-        if not may:
-            unreadable.add(column)
+    read = connection.execute(_COLUMNS, (oid, oid)).fetchall()
     place = _PLACE if reads and kind in _STORED_ROWS else ""
-    return Found(Table(f"{name(schema)}.{name(own)}", columns, place), frozenset(unreadable), bool(writes))
+    return Found(
+        Table(f"{name(schema)}.{name(own)}", {column: physical for column, physical, _, _ in read}, place),
+        unreadable=frozenset(column for column, _, may, _ in read if not may),
+        folded=frozenset(column for column, _, _, folded in read if folded),
+        writable=bool(writes),
+        oid=oid,
+        rows=count,
+    )
 
 
 _PHYSICAL = {

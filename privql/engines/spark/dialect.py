@@ -98,6 +98,9 @@ class _Spark:
     # ---- aggregates
 
     def aggregate(self, function: str, argument: str, of: Of) -> str:
+        if of.over and of.where:  # a filter of a window that is found to be never TRUE fails when the statement runs
+            argument = f"CASE WHEN {of.where} THEN {'TRUE' if argument == '*' else argument} END"
+            of = Of(over=of.over)
         return steps.summed(argument, str(of)) if function == "sum" else f"{function}({argument}){of}"
 
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
