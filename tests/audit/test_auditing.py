@@ -19,7 +19,7 @@ from tests.docs.markdown import DOCS
 from tests.soundness.world import POLICY
 
 HOSPITAL = DOCS / "example" / "policy.pql"
-FEW = Given(draws=1000, databases=100, replays=2)
+FEW = Given(draws=500, databases=60, replays=1)
 
 
 def audited(query: str, given: Given = FEW) -> Report:

@@ -17,7 +17,7 @@ from tests import generate_ast
 from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-PARTS = range(length(4, 40))
+PARTS = range(length(2, 40))
 NAMES = ["code", "name", "population", "area", "founded", "open", "id", "height", "staff", "checked", "Long Name",
          "age", "sex", "cost", "r", "s", "regions", "stations", "patients", "tall"]  # fmt: skip
 FUNCTIONS = ["count", "SUM", "avg", "lag", "max", "min", "coalesce", "UPPER", "ABS", "row_number", "rank", "round",

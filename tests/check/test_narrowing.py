@@ -27,7 +27,7 @@ from tests.assurance import assured, length
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, environment, read
 
-SEEDS = length(8, 400)
+SEEDS = length(4, 400)
 ENV = environment()
 DECLARED: dict[str, tuple[Value, ...]] = {
     **HOSTILE,

@@ -11,7 +11,7 @@ from privql.functions.scalar import Resolved, evaluate, infer
 from privql.kernel.scalars import INT, Value
 from tests.assurance import assured, length
 
-ROUNDS = length(150, 5000)  # for each function, shared by its signatures
+ROUNDS = length(75, 5000)  # for each function, shared by its signatures
 TRIES = 8
 
 CALLS = calls()
@@ -19,7 +19,7 @@ _SIGNATURES = Counter(call.resolved.op for call in CALLS)
 
 
 def _rounds(call: Call) -> range:
-    return range(max(ROUNDS // _SIGNATURES[call.resolved.op], 20))
+    return range(max(ROUNDS // _SIGNATURES[call.resolved.op], 10))
 
 
 def _argument(call: Call, place: int, random: Random) -> tuple[Domain, list[Value]]:

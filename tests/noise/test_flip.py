@@ -19,7 +19,7 @@ from tests.assurance import assured, length
 from tests.kernel.picks_law import law
 from tests.noise.law import TOP_WORD, Script
 
-DRAWS = length(30_000, 10**6)
+DRAWS = length(15_000, 10**6)
 ALARM = 1e-9
 
 

@@ -92,7 +92,7 @@ GRANT b TO alice;
 )
 def test_answers_are_as_near_as_promised(aggregate: str, true: float, error: float) -> None:
     """Of the data that are the worst, in exactly so many rows; each query is another, so that it is measured anew."""
-    rows, runs = 200, 150
+    rows, runs = 200, 70
     people = pd.DataFrame({"id": range(rows), "low": [0] * rows, "flag": [at % 2 for at in range(rows)]})
     far = 0
     with privql.connect(policy=WORST, frames={"people": people}, analyst="alice") as session:

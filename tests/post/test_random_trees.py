@@ -14,7 +14,7 @@ from tests.assurance import assured, length
 from tests.post.reference import Reference
 from tests.post.trees import Trees
 
-QUERIES = length(480, 20_000)
+QUERIES = length(240, 20_000)
 EACH = 40
 
 

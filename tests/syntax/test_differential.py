@@ -16,7 +16,7 @@ from privql.syntax.names import KEYWORDS
 from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-TEXTS = length(250, 20_000)
+TEXTS = length(150, 20_000)
 PIECES = [*sorted(KEYWORDS), *automaton().signs, "a", '"b c"', "'it''s'", "1.5e3", "$p", "x1", "WITHIN GROUP ("]
 
 

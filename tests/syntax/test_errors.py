@@ -19,7 +19,7 @@ from tests.generate_ast import Trees
 from tests.syntax.test_differential import mutated
 
 GOLDEN = Path(__file__).with_name("errors.golden")
-MUTANTS = length(600, 20_000)
+MUTANTS = length(300, 20_000)
 
 WRONG = r"""
 SELEC a FROM t

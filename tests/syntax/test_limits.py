@@ -16,7 +16,7 @@ from privql.syntax.parse import MAX_DEPTH, MAX_TEXT, MAX_TOKENS
 from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-FUZZED = length(1_500, 100_000)
+FUZZED = length(500, 100_000)
 SIZE = 90_000
 
 PIECES = [

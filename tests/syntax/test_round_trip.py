@@ -13,7 +13,7 @@ from privql.syntax import ast, parse_expression, parse_file, parse_query, parse_
 from tests.assurance import assured, length
 from tests.generate_ast import Trees
 
-TREES = length(1_500, 30_000)
+TREES = length(600, 30_000)
 
 
 def nodes(tree: Any) -> Iterator[ast.Node]:
