@@ -154,6 +154,7 @@ class Filter:
         return 2 * math.atanh(math.erf(half)) if half < 3 else max(half * half, -math.log(math.erfc(half) / 2 + 1e-300))
 
 
+@lru_cache(maxsize=1024)
 def order_for(epsilon: Fraction, delta: Fraction, shares: Shares, usual: Fraction | None = None) -> Fraction:
     """The order that admits the most charges of the usual ε, or of a hundredth of all; its distance from 1 has three
     digits. Any order is sound. Of a budget that has no δ yet, as if it had the usual one."""
