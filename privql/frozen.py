@@ -9,7 +9,7 @@ Trees of records are walked by `inside` and made anew by `rebuilt`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, replace
 from operator import attrgetter, is_
 from typing import Any, TypeVar, dataclass_transform, overload
@@ -105,18 +105,31 @@ def _refuse(record: Any, name: str, *value: object) -> None:
     raise FrozenInstanceError(f"cannot change `{name}` of a {type(record).__name__}")
 
 
-def inside(node: Any) -> Iterator[Any]:
+def inside(node: Any) -> list[Any]:
     """The records directly inside a record or a tuple, in order, through any tuples between."""
+    found: list[Any] = []
     for part in node if isinstance(node, tuple) else _parts(node):
+        if part.__class__ in _PLAIN:
+            continue
         if isinstance(part, tuple):
-            yield from inside(part)
+            found += inside(part)
         elif hasattr(part, "__match_args__"):
-            yield part
+            found.append(part)
+    return found
 
 
-def _parts(record: Any) -> list[Any]:
+def _parts(record: Any) -> tuple[Any, ...]:
     """What a record is made of by position: a place in a text is keyword-only, and no part of the tree."""
-    return [getattr(record, name) for name in record.__match_args__]
+    names = record.__match_args__
+    if len(names) < 2:
+        return tuple([getattr(record, name) for name in names])
+    read = _READ.get(names)
+    if read is None:
+        read = _READ[names] = attrgetter(*names)
+    return read(record)
+
+
+_READ: dict[tuple[str, ...], Callable[[Any], Any]] = {}  # by the names of the parts
 
 
 def rebuilt(node: Any, change: Callable[[Any], Any]) -> Any:

@@ -77,6 +77,8 @@ Scalar = Field | Const | Apply
 
 def fields(term: Scalar) -> frozenset[str]:
     """The input columns that a row function reads."""
+    if isinstance(term, Field):
+        return frozenset((term.name,))
     found: set[str] = set()
     todo: list[Scalar] = [term]
     while todo:

@@ -39,8 +39,10 @@ def _weight(record: object, known: dict[int, tuple[int, int]]) -> tuple[int, int
     One that is in several places is looked at once."""
     found = known.get(id(record))
     if found is None:
-        below = [_weight(each, known) for each in inside(record)]
-        grows = isinstance(record, Apply) and record.op in GROWING
-        found = 1 + sum(parts for parts, _ in below), grows + sum(texts for _, texts in below)
-        known[id(record)] = found
+        parts, growing = 1, int(isinstance(record, Apply) and record.op in GROWING)
+        for each in inside(record):
+            below = _weight(each, known)
+            parts += below[0]
+            growing += below[1]
+        found = known[id(record)] = parts, growing
     return found

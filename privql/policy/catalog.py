@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from privql.diagnostics import NOWHERE, Span
 from privql.domains import Domain
@@ -75,8 +77,7 @@ class Table:
         return tuple(column for column in self.columns if column.name in named and not column.not_null)
 
     def column(self, name: str) -> Column | None:
-        folded = fold(name)
-        return next((column for column in self.columns if fold(column.name) == folded), None)
+        return _named(self.columns, name)
 
 
 @frozen
@@ -135,8 +136,7 @@ class Catalog:
     padded: Fraction | None = None  # seconds: PAD TIME
 
     def table(self, name: str) -> Table | None:
-        folded = fold(name)
-        return next((table for table in self.tables if fold(table.name) == folded), None)
+        return _named(self.tables, name)
 
     def reached(self, name: str) -> tuple[str, ...]:
         """The tables along which this one's unit is reached, one after another. A policy has no circles."""
@@ -149,9 +149,18 @@ class Catalog:
         return tuple(out)
 
     def view(self, name: str) -> View | None:
-        folded = fold(name)
-        return next((view for view in self.views if fold(view.name) == folded), None)
+        return _named(self.views, name)
 
     def unit(self, name: str) -> Unit | None:
-        folded = fold(name)
-        return next((unit for unit in self.units if fold(unit.name) == folded), None)
+        return _named(self.units, name)
+
+
+_Declared = TypeVar("_Declared", Column, Table, View, Unit)
+
+
+def _named(declared: Sequence[_Declared], name: str) -> _Declared | None:
+    for one in declared:  # nearly always it is written as it was declared
+        if one.name == name:
+            return one
+    folded = fold(name)
+    return next((one for one in declared if fold(one.name) == folded), None)

@@ -32,7 +32,8 @@ def seen(check: Callable[[], bool]) -> bool:
 
 def _by_the_kit(op: str) -> bool:
     terms: list[Scalar] = [term_of(call) for call in CALLS if call.resolved.op == op]
-    return bool(wrong(postgres, [term for term in terms if not refused(postgres, term)], ROWS, Random(op)))
+    with postgres.connect() as connection:
+        return bool(wrong(postgres, connection, [t for t in terms if not refused(postgres, t)], ROWS, Random(op)))
 
 
 def _fails(test: Callable[[Host], None]) -> bool:

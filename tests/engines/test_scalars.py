@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from decimal import ROUND_DOWN, ROUND_UP, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -33,6 +36,7 @@ from tests.engines.hosts import HOSTS, Host, kept, refused
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
 ROWS = 120
+Connected = Callable[[Host], Any]
 
 
 def term_of(call: Call) -> Apply:
@@ -43,31 +47,39 @@ def term_of(call: Call) -> Apply:
     return Apply(resolved.op, tuple(args), resolved.result)
 
 
+@pytest.fixture(scope="module")
+def connected() -> Iterator[Connected]:
+    """Opening an engine takes longer than most operations do."""
+    with ExitStack() as opened:
+        yield cache(lambda host: opened.enter_context(host.connect()))
+
+
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("op", OPS)
-def test_an_operation_means_what_its_python_says(op: str, host: Host) -> None:
+def test_an_operation_means_what_its_python_says(op: str, host: Host, connected: Connected) -> None:
     random = Random(f"{op}")
     terms: list[Scalar] = [term_of(call) for call in CALLS if call.resolved.op == op]
-    found = wrong(host, [term for term in terms if not refused(host, term)], ROWS, random)
+    found = wrong(host, connected(host), [term for term in terms if not refused(host, term)], ROWS, random)
     assert not found, (len(found), [str(w)[:400] for w in found[:: max(1, len(found) // 8)]])
 
 
-def wrong(host: Host, terms: list[Scalar], count: int, random: Random) -> list[tuple[Scalar, Row, Value, Value]]:
+def wrong(
+    host: Host, connection: Any, terms: list[Scalar], count: int, random: Random
+) -> list[tuple[Scalar, Row, Value, Value]]:
     """Where a term's value is another than its meaning."""
     columns: Columns = tuple({a.name: a.type for t in terms for a in args(t) if isinstance(a, Field)}.items())
     columns = columns or (("none", terms[0].type),)
     values = {c: column(t, count, random) for c, t in columns}
     rows: list[Row] = [kept(host, {c: values[c][i] for c, _ in columns}) for i in range(count)]
     faults = []
-    with host.connect() as connection:
-        host.load(connection, "t", columns, rows)
-        for at in range(0, len(terms), 20):
-            some = terms[at : at + 20]
-            for row, found in zip(rows, host.evaluated(connection, "t", some), strict=True):
-                for term, got in zip(some, found, strict=True):
-                    wanted = evaluate_term(term, row)
-                    if got != wanted:
-                        faults.append((term, row, wanted, got))
+    host.load(connection, "t", columns, rows)
+    for at in range(0, len(terms), 20):
+        some = terms[at : at + 20]
+        for row, found in zip(rows, host.evaluated(connection, "t", some), strict=True):
+            for term, got in zip(some, found, strict=True):
+                wanted = evaluate_term(term, row)
+                if got != wanted:
+                    faults.append((term, row, wanted, got))
     return faults
 
 
@@ -77,7 +89,7 @@ def args(term: Scalar) -> tuple[Scalar, ...]:
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("op", OPS)
-def test_what_is_constant_fails_no_more_than_what_is_not(op: str, host: Host) -> None:
+def test_what_is_constant_fails_no_more_than_what_is_not(op: str, host: Host, connected: Connected) -> None:
     """Engines compute what is constant before any row, be it in a branch that no row takes."""
     random = Random(f"constant {op}")
     terms: list[Scalar] = []
@@ -90,7 +102,7 @@ def test_what_is_constant_fails_no_more_than_what_is_not(op: str, host: Host) ->
             for value in random.sample([None, *hostile(type), *EXTRA.get(type.kind, ())], 3):
                 terms.append(term_of(replace(call, fixed={**call.fixed, place: host.kept(value)})))
     terms = [term for term in terms if in_types(term) and not refused(host, term)]
-    found = wrong(host, terms, 30, random) if terms else []
+    found = wrong(host, connected(host), terms, 30, random) if terms else []
     assert not found, (len(found), [str(w)[:400] for w in found[:: max(1, len(found) // 8)]])
 
 

@@ -45,6 +45,9 @@ class Plain:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._connection.close()
 
     def hold(self, tables: Tables) -> None:

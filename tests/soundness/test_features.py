@@ -26,7 +26,7 @@ from tests.soundness.test_related_engine import frames
 MANY = 1_000_000
 ENV = environment(MANY, change_one=False)
 DATABASES = length(3, 40)
-Worlds = list[tuple[Tables, DuckDBEngine]]
+Worlds = list[tuple[Tables, DuckDBEngine, Plain]]
 X, Y = "v.minutes", "v.vid % 7"
 THIRD = f"CAST({X} AS DOUBLE) / 3"  # no grid holds it
 MONEY = "CAST(v.minutes * 1.25 AS DECIMAL(10,2))"
@@ -75,20 +75,17 @@ ROOMY = ("REGR", "SUM", "COUNT", "BIT_AND", "BIT_XOR")  # nothing bounds these b
 
 
 @pytest.fixture(scope="module")
-def plain() -> Iterator[Plain]:
-    with Plain(ENV.catalog, policy(MANY, change_one=False), PUBLIC) as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
 def worlds() -> Iterator[Worlds]:
     choice, made = random.Random(23), []
     for _ in range(DATABASES):
         tables = together(*(Database(choice, HONEST, visits=10 * at).unit(f"u{at}", 6) for at in range(4)))
-        made.append((tables, DuckDBEngine(frames(tables), threads=1)))
+        plain = Plain(ENV.catalog, policy(MANY, change_one=False), PUBLIC)
+        plain.hold(tables)
+        made.append((tables, DuckDBEngine(frames(tables), threads=1), plain))
     yield made
-    for _, engine in made:
+    for _, engine, plain in made:
         engine.close()
+        plain.close()
 
 
 def wanted(inner: str, value: str) -> str:
@@ -120,16 +117,13 @@ def measured(check: StatementCheck) -> tuple[Aggregate, Sums]:
 
 
 @pytest.mark.parametrize("inner", tuple(numbers()))
-def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(
-    inner: str, plain: Plain, worlds: Worlds
-) -> None:
+def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(inner: str, worlds: Worlds) -> None:
     with assured("features") as tally:
         tally["tried"] += len(worlds)
         check = checked(wanted(inner, "t.s"))
         aggregate, sums = measured(check)
         steps = contribution(aggregate).steps  # type: ignore[union-attr]
-        for tables, engine in worlds:
-            plain.hold(tables)
+        for tables, engine, plain in worlds:
             found = plain.rows(f"SELECT t.s FROM ({inner}) AS t") or []
             exact = [row[0] for row in found if row[0] is not None and row[0] == row[0]]
             spread = wanted(inner, "t.s").count("CLAMP(t.s") == 1
@@ -148,12 +142,11 @@ def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_of_a_unit_is_what_plain_sql_says(text: str, plain: Plain, worlds: Worlds) -> None:
+def test_a_text_of_a_unit_is_what_plain_sql_says(text: str, worlds: Worlds) -> None:
     with assured("features") as tally:
         tally["tried"] += len(worlds)
         inner = f"SELECT v.pid, {text} AS s FROM visits v GROUP BY v.pid"
-        for tables, engine in worlds:
-            plain.hold(tables)
+        for tables, engine, plain in worlds:
             found = [row[0] for row in plain.rows(inner.replace("v.pid, ", "", 1)) or []]
             for one in {str(value) for value in found if value is not None} | {"a,b", "nothing"}:
                 sql = f"SELECT COUNT(*) AS n FROM ({inner}) AS t WHERE t.s = '{one.replace(chr(39), chr(39) * 2)}'"
@@ -163,7 +156,7 @@ def test_a_text_of_a_unit_is_what_plain_sql_says(text: str, plain: Plain, worlds
                 assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells]
 
 
-def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least(plain: Plain) -> None:
+def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least() -> None:
     choice = random.Random(5)
     for _ in range(10):
         tables = honest(choice)

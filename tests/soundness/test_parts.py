@@ -73,7 +73,7 @@ def most_moved(change_one: bool) -> int:
     choice, most, shapes = random.Random(3), 0, measured(change_one)
     assert len(shapes) >= 4 and all(len(queries) == len(REGIONS) for queries in shapes.values())
     queries = [query for of in shapes.values() for query in of]
-    for _ in range(12):
+    for _ in range(6):
         base = [row for unit in ("a", "b") for row in some_rows(choice, unit)]
         before, after = (some_rows(choice, "u") if change_one or more else [] for more in (False, True))
         one, other = (sums(base + rows or [("z", None, 0)], queries) for rows in (before, after))

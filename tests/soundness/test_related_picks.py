@@ -20,7 +20,7 @@ from tests.soundness.related_neighbours import POOLS, SALT, World, world
 from tests.soundness.related_queries import Queries
 from tests.soundness.test_related import accepted
 
-PARTS, EACH = range(length(2, 200)), 100
+PARTS, EACH = range(length(2, 200)), length(50, 100)
 DRAWN = Fraction(1), Fraction(1, 10)
 
 
@@ -90,4 +90,4 @@ def test_a_planted_fault_is_seen(fault: str, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(picks, "apart", lambda *_: True)
     else:
         monkeypatch.setattr(picks, "moved", lambda of, *given: honest(of, *given) // (1 + of.unit.change_one))
-    assert beyond_and_reached(100, 3)[0]
+    assert any(beyond_and_reached(20, seed)[0] for seed in range(3, 8))
