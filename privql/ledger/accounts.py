@@ -6,15 +6,16 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from privql.frozen import frozen
 from privql.kernel import events as mechanisms
 from privql.kernel import losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of
-from privql.kernel.losses import Loss, loss_of
+from privql.kernel.losses import NO_LOSS, Loss, loss_of
 from privql.kernel.parallel import InParts, Lost
-from privql.ledger import parts, windows
+from privql.ledger import parts, remembered, windows
 from privql.ledger.budgets import WHOLE, BudgetRow, BudgetState, Window
 from privql.ledger.errors import LedgerError, OverBudget, Reason
 from privql.ledger.policies import Policy
@@ -24,12 +25,7 @@ from privql.names import fold
 Scope = tuple[str, str]  # budget and analyst, '' for all of them; a budget's is of one window
 Totals = dict[Scope, Lost]
 
-_TOTALS = (
-    "SELECT budget, analyst, loss FROM total WHERE unit = ? AND budget = '' AND analyst = '' AND window_number = 0"
-    " UNION ALL SELECT budget, analyst, loss FROM total"
-    " WHERE unit = ? AND budget = ? AND analyst IN ('', ?) AND window_number = ?"
-)
-_known: dict[str, Loss] = {}  # by their texts: what one charge has written, the next one reads
+_TOTAL = "SELECT loss FROM total WHERE unit = ? AND budget = ? AND analyst = ? AND window_number = ?"
 
 
 @frozen
@@ -52,29 +48,20 @@ def totals(
 ) -> Totals:
     """What the unit lost in all, and what everyone and this analyst spent of a budget in one of its windows; and how
     much of it in some parts."""
-    whose = fold(unit), fold(unit), fold(budget), fold(analyst), window
-    found = {(of, by): Lost(_loss(loss)) for of, by, loss in db.execute(_TOTALS, whose)}
-    for of, by in found if where else ():
-        found[of, by] = parts.lost(db, (whose[0], of, by, window if of else 0), found[of, by].most, where)
+    found: Totals = {}
+    for of, by in scopes(budget, analyst):
+        scope = fold(unit), of, by, window if of else 0
+        most = _total(db, scope)
+        found[of, by] = parts.lost(db, scope, most, where) if where else Lost(most)
     return found
 
 
-def _loss(text: str) -> Loss:
-    found = _known.get(text)
-    return _kept(text, losses.read(text)) if found is None else found
+def _total(db: sqlite3.Connection, scope: parts.Scope) -> Loss:
+    def read() -> Loss:
+        row = db.execute(_TOTAL, scope).fetchone()
+        return NO_LOSS if row is None else losses.read(row[0])
 
-
-def _written(loss: Loss) -> str:
-    text = losses.written(loss)
-    _kept(text, loss)
-    return text
-
-
-def _kept(text: str, loss: Loss) -> Loss:
-    if len(_known) >= 256:
-        _known.clear()
-    _known[text] = loss
-    return loss
+    return remembered.of(db).known(("total", *scope), read)
 
 
 def stands(
@@ -182,7 +169,8 @@ def pay(db: sqlite3.Connection, policy: Policy, analyst: str, paying: BudgetStat
         scope = unit, budget, by, window if budget else 0
         if after.where is not None:
             parts.keep(db, scope, now, after.where)
-        rows.append((*scope, _written(now.most)))
+        rows.append((*scope, losses.written(now.most)))
+        remembered.of(db).now(("total", *scope), now.most)
     db.executemany(
         "INSERT INTO total VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (unit, budget, analyst, window_number) DO UPDATE SET loss = excluded.loss",
@@ -195,12 +183,15 @@ def scopes(budget: str, analyst: str) -> Iterator[Scope]:
     yield from (("", ""), (fold(budget), ""), (fold(budget), fold(analyst)))
 
 
-def write(db: sqlite3.Connection, number: int, lines: Sequence[ChargeLine]) -> None:
-    """Who paid for a charge, and for what."""
-    rows = [(number, line.unit, line.budget, mechanisms.written(line.events), line.window) for line in lines]
-    db.executemany("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", rows)
-    for line in lines:
-        parts.write(db, number, line.unit, line.where)
+def write(db: sqlite3.Connection, number: int, lines: Sequence[ChargeLine]) -> dict[str, list[list[Any]]]:
+    """Who paid for a charge, and for what; by table, what was written beside the charge's number, in order."""
+    paid = sorted([line.unit, line.budget, mechanisms.written(line.events), line.window] for line in lines)
+    where = sorted(part for line in lines for part in parts.rows(line.unit, line.where))
+    for row in paid:
+        db.execute("INSERT INTO charge_line VALUES (?, ?, ?, ?, ?)", (number, *row))
+    for part in where:
+        db.execute("INSERT INTO charge_part VALUES (?, ?, ?, ?)", (number, *part))
+    return {"charge_line": paid, "charge_part": where}
 
 
 def lines(db: sqlite3.Connection, number: int) -> tuple[ChargeLine, ...]:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from privql.kernel.parallel import Lost
-from privql.ledger import chain, notes, parts, plans, refining, standing, windows
+from privql.ledger import chain, notes, parts, plans, refining, remembered, standing, windows
 from privql.ledger.anchors import Anchor
 from privql.ledger.asked import identity
 from privql.ledger.charges import drawn, overdrawn
@@ -23,6 +23,7 @@ def verify(
 ) -> tuple[str, ...]:
     """What is wrong with the ledger, a sentence each; nothing if the chain holds, every charge was affordable and every
     sum is right."""
+    remembered.of(db).forget()  # what is told is what is there
     found = [f"the file is damaged: {line}" for line in damage]
     try:
         found.extend(chain.verify(db, ledger_id, anchors))

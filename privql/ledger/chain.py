@@ -17,10 +17,12 @@ from secrets import token_bytes
 from typing import Any
 
 from privql.frozen import frozen
+from privql.ledger import remembered
 from privql.ledger.anchors import Anchor, lost
 from privql.ledger.clock import now
 
 Fields = dict[str, Any]
+HEAD = ("head",)  # where the chain is, as it is remembered
 _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -151,9 +153,9 @@ def strays(db: sqlite3.Connection, name: str) -> Iterator[str]:
 
 
 def append(db: sqlite3.Connection, name: str, *key: object) -> None:
-    """An entry of the row that this transaction has written."""
+    """An entry of the row that this transaction has written, and that is read back."""
     (row,) = rows(db, name, key)
-    _append(db, name, row)
+    tell(db, name, row)
 
 
 def begin(db: sqlite3.Connection) -> None:
@@ -161,16 +163,18 @@ def begin(db: sqlite3.Connection) -> None:
     for name, kind in KINDS.items():
         for row in rows(db, name):
             if not _untold(kind, row):
-                _append(db, name, row)
+                tell(db, name, row)
 
 
-def _append(db: sqlite3.Connection, name: str, row: Row) -> None:
+def tell(db: sqlite3.Connection, name: str, row: Row) -> None:
+    """An entry of a row as `rows` would read it."""
     salt = token_bytes(32) if row.hidden else None
     covered = {column: commitment(salt, column, text) for column, text in row.hidden.items() if salt is not None}
     position, head = _last(db)
     fields = canonical(row.clear | covered)
     follows = hashed(head, position + 1, name, fields)
     db.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", (position + 1, name, fields, salt, follows))
+    remembered.of(db).now(HEAD, (position + 1, follows))
 
 
 def canonical(fields: Any) -> str:
@@ -191,8 +195,11 @@ def genesis(db: sqlite3.Connection) -> bytes:
 
 
 def _last(db: sqlite3.Connection) -> tuple[int, bytes]:
-    row = db.execute("SELECT position, head FROM entry ORDER BY position DESC LIMIT 1").fetchone()
-    return (0, genesis(db)) if row is None else (row[0], row[1])
+    def read() -> tuple[int, bytes]:
+        row = db.execute("SELECT position, head FROM entry ORDER BY position DESC LIMIT 1").fetchone()
+        return (0, genesis(db)) if row is None else (row[0], row[1])
+
+    return remembered.of(db).known(HEAD, read)
 
 
 def forget(db: sqlite3.Connection, charges: set[int], plans: set[int]) -> None:

@@ -21,13 +21,21 @@ from privql.ledger import chain, forgetting, parts, plans, standing
 from privql.ledger.accounts import Asking, lines, pay, payers, write
 from privql.ledger.amounts import met_read, met_written
 from privql.ledger.asked import Asked, asked
+from privql.ledger.chain import Row
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoMoreRuns
-from privql.ledger.naming import charge_number, claim, release_id, taken_by
+from privql.ledger.naming import charge_number, claim, next_number, release_id, taken_by
 from privql.ledger.policies import Policy
 from privql.ledger.records import SEAL, ChargeLine, Draw, Permit, Prepaid, Replay, Request, StoredRelease
 from privql.ledger.waiting import check_resumes, check_waiting
 from privql.names import fold
+
+_CLEAR = "analyst", "policy_version", "data_version", "reserved_at", "plan", "slot"
+_HIDDEN = "query", "parameters", "measurements"
+_CHARGE = (
+    f"INSERT INTO charge (id, identity, {', '.join(_CLEAR + _HIDDEN)}, state, resumes)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', 0)"
+)
 
 
 def reserve(
@@ -127,22 +135,20 @@ def _charged(
 ) -> Permit:
     """Written down, once it is paid for: by which budget in which of its windows, for each unit."""
     check_waiting(db, query.analyst, query.data_version)
-    request = query.request
-    text = request.query, request.parameters, request.policy_version, query.data_version, request.measurements
-    plan = (None, None) if slot is None else (slot[0].plan, slot[1])
-    (number,) = db.execute(
-        "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at, plan, slot) VALUES (?, ?, ?, ?, ?, ?, ?, 'reserved', 0, ?, ?, ?) RETURNING id",
-        (query.identity, query.analyst, *text, now(), *plan),
-    ).fetchone()
+    request, version, number, at = query.request, query.data_version, next_number(db), now()
+    plan, place = (None, None) if slot is None else (slot[0].plan, slot[1])
+    clear = query.analyst, request.policy_version, version, at, plan, place
+    hidden = request.query, request.parameters, request.measurements
+    db.execute(_CHARGE, (number, query.identity, *clear, *hidden))
     spelled = {fold(unit): unit for unit, _ in request.charges}  # the plan knows its units by these names
     paid = tuple(
         ChargeLine(spelled[unit], name, events, window, query.where.get(unit))
         for unit, events in query.events.items()
         for name, window in [budgets[unit]]
     )
-    write(db, number, paid)
-    chain.append(db, "charge", number)
+    clear_rows = write(db, number, paid)
+    told = dict(zip(_CLEAR, clear, strict=True)) | clear_rows
+    chain.tell(db, "charge", Row((number,), {"id": number, **told}, dict(zip(_HIDDEN, hidden, strict=True))))
     return _permit(number, ledger_id, query, paid, 0)
 
 
@@ -175,7 +181,8 @@ def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, 
     said = json.dumps(met_written(folded.items()))
     number = charge_number(permit.release_id)
     db.execute("INSERT INTO draw VALUES (?, ?, ?, ?)", (number, step, said, noisy))
-    chain.append(db, "draw", number, step)
+    clear = {"charge": number, "step": step, "spent": said}
+    chain.tell(db, "draw", Row((number, step), clear, {"noisy": noisy}))
     return noisy
 
 
@@ -191,15 +198,15 @@ def overdrawn(steps: Iterable[Draw], charges: Iterable[ChargeLine]) -> bool:
 
 def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRelease:
     """Store the answer, or give back the one that another draw under the same charge stored before."""
-    number = charge_number(permit.release_id)
+    number, at = charge_number(permit.release_id), now()
     done = db.execute(
         "UPDATE charge SET state = 'released', answer = ?, released_at = ? WHERE id = ? AND state = 'reserved'",
-        (answer, now(), number),
+        (answer, at, number),
     )
     if done.rowcount == 0:
         (answer,) = db.execute("SELECT answer FROM charge WHERE id = ?", (number,)).fetchone()
     else:
-        chain.append(db, "release", number)
+        chain.tell(db, "release", Row((number,), {"id": number, "released_at": at}, {"answer": answer}))
     return StoredRelease(permit.release_id, answer)
 
 

@@ -9,15 +9,18 @@ from contextlib import closing, suppress
 from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
+from typing import Any
 from urllib.parse import quote
 
 from privql.ledger import chain, places
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError
+from privql.ledger.remembered import Remembered
 from privql.ledger.schema import APPLICATION_ID, CHAINED, VERSION, lay_out
 from privql.ledger.store import Found, Store
 
 MEMORY = ":memory:"
+_STATE = ("state",)  # of the file, as it is remembered
 
 _TROUBLE = {
     sqlite3.SQLITE_BUSY: "is locked by another process",
@@ -35,6 +38,12 @@ _TROUBLE = {
 def _code(problem: BaseException) -> int:
     """SQLite's primary result code; 0 for what did not come from SQLite itself."""
     return int(getattr(problem, "sqlite_errorcode", 0)) & 0xFF
+
+
+class Connection(sqlite3.Connection):
+    def __init__(self, *where: Any, **how: Any) -> None:
+        super().__init__(*where, **how)
+        self.remembered = Remembered()
 
 
 class FileStore(Store):
@@ -72,14 +81,15 @@ class FileStore(Store):
         if waiting:
             raise LedgerError("what was forgotten may stand in the file yet, while others read it: ask again")
 
-    def _begin(self, connection: sqlite3.Connection, kind: str) -> None:
+    def _begin(self, connection: Connection, kind: str) -> None:
         """Whoever waits tries often, and at no fixed times: SQLite's own waiting, ever longer, may starve one."""
         patience = monotonic() + self._patience
         while True:
             try:
                 connection.execute(f"BEGIN {kind}")
-                (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if version != VERSION:
+                # another number if any other connection has committed since, in whichever process
+                (state,) = connection.execute("PRAGMA data_version").fetchone()
+                if not connection.remembered.still(_STATE, state):
                     self._still_up_to_date(connection)
                 return
             except sqlite3.OperationalError as problem:
@@ -101,11 +111,11 @@ class FileStore(Store):
             return f"the ledger at `{self.path}` {trouble}"  # of which nothing can have been asked
         return super()._sentence(problem) if trouble is None else self._told(trouble)
 
-    def _open(self, create: bool) -> sqlite3.Connection:
+    def _open(self, create: bool) -> Connection:
         if self.memory:
             if self.ledger_id:
                 raise LedgerError("this ledger in memory was closed")
-            return sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+            return sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False, factory=Connection)
         places.check(self.path)
         if not create and not os.path.exists(self.path):
             raise LedgerError(f"there is no ledger at `{self.path}`: its owner makes one with `privql policy apply`")
@@ -114,7 +124,9 @@ class FileStore(Store):
             with suppress(OSError):  # what is wrong is said when the file is opened
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         uri = f"file://{quote(os.fsencode(self.path))}?mode={'rwc' if create else 'rw'}"
-        return sqlite3.connect(uri, timeout=self._patience, isolation_level=None, check_same_thread=False, uri=True)
+        how: Any = {"isolation_level": None, "check_same_thread": False, "factory": Connection}
+        opened: Connection = sqlite3.connect(uri, timeout=self._patience, uri=True, **how)
+        return opened
 
     def _recognise(self, connection: sqlite3.Connection) -> int:
         """0: an empty file."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from privql.ledger import chain, standing
+from privql.ledger import chain, remembered, standing
 from privql.ledger.asked import identity
 from privql.ledger.clock import now
 from privql.ledger.errors import NameTaken
@@ -15,6 +15,7 @@ from privql.ledger.policies import Policy
 from privql.ledger.records import StoredRelease
 from privql.names import fold
 
+_LAST = ("charge",)  # the number of the last one, as it is remembered
 FREE = ""  # the measurements of an answer that measured nothing
 
 
@@ -27,13 +28,13 @@ def keep(db: sqlite3.Connection, policy: Policy, analyst: str, name: str, query:
     if found is not None:
         return found
     version = policy.record.version
-    same = identity(query, "", policy.origin, "", FREE, {})
-    (number,) = db.execute(
-        "INSERT INTO charge (identity, analyst, query, parameters, policy_version, data_version, measurements, state,"
-        " resumes, reserved_at, released_at, answer)"
-        " VALUES (?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?) RETURNING id",
-        (same, fold(analyst), query, version, FREE, now(), now(), answer),
-    ).fetchone()
+    same, number = identity(query, "", policy.origin, "", FREE, {}), next_number(db)
+    db.execute(
+        "INSERT INTO charge (id, identity, analyst, query, parameters, policy_version, data_version, measurements,"
+        " state, resumes, reserved_at, released_at, answer)"
+        " VALUES (?, ?, ?, ?, '', ?, '', ?, 'released', 0, ?, ?, ?)",
+        (number, same, fold(analyst), query, version, FREE, now(), now(), answer),
+    )
     chain.append(db, "charge", number)
     chain.append(db, "release", number)
     claim(db, analyst, name, release_id(number))
@@ -60,7 +61,8 @@ def claim(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None
     if taken is None:
         standing.check_name(db, key[0], name, number)
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
-        chain.append(db, "name", *key)
+        clear = {"analyst": key[0], "name": key[1], "spelling": name, "charge": number}
+        chain.tell(db, "name", chain.Row(key, clear, {}))
     elif taken[0] != number:
         raise taken_by(db, name, release_id(taken[0]))
 
@@ -80,6 +82,19 @@ def names(db: sqlite3.Connection, analyst: str) -> tuple[str, ...]:
     query = "SELECT spelling FROM release_name JOIN charge ON charge.id = charge WHERE release_name.analyst = ?"
     rows = db.execute(query + " AND state = 'released' ORDER BY charge.id", (fold(analyst),))
     return tuple(name for (name,) in rows)
+
+
+def next_number(db: sqlite3.Connection) -> int:
+    """Of a charge that this transaction writes."""
+    numbers = remembered.of(db)
+
+    def read() -> int:
+        (last,) = db.execute("SELECT COALESCE(MAX(id), 0) FROM charge").fetchone()
+        return int(last)
+
+    number = numbers.known(_LAST, read) + 1
+    numbers.now(_LAST, number)
+    return number
 
 
 def release_id(number: int) -> str:

@@ -133,10 +133,8 @@ def current(db: sqlite3.Connection, policy: Policy, unit: str, budget: str, wind
 # ---------------------------------------------------------------- beside a charge, and beside a plan
 
 
-def write(db: sqlite3.Connection, charge: int, unit: str, where: InParts | None) -> None:
-    if where is not None:
-        rows = [(charge, fold(unit), where.partition, part) for part in where.parts]
-        db.executemany("INSERT INTO charge_part VALUES (?, ?, ?, ?)", rows)
+def rows(unit: str, where: InParts | None) -> list[list[str]]:
+    return [] if where is None else [[fold(unit), where.partition, part] for part in where.parts]
 
 
 def of_charge(db: sqlite3.Connection, charge: int) -> dict[str, InParts]:
@@ -147,8 +145,8 @@ def of_charge(db: sqlite3.Connection, charge: int) -> dict[str, InParts]:
 def write_slots(db: sqlite3.Connection, plan: int, slots: Iterable[Mapping[str, InParts]]) -> None:
     for at, slot in enumerate(slots):
         for unit, where in slot.items():
-            rows = [(plan, at, fold(unit), where.partition, part) for part in where.parts]
-            db.executemany("INSERT INTO plan_part VALUES (?, ?, ?, ?, ?)", rows)
+            named = [(plan, at, *row) for row in rows(unit, where)]
+            db.executemany("INSERT INTO plan_part VALUES (?, ?, ?, ?, ?)", named)
 
 
 def of_slot(db: sqlite3.Connection, plan: int, slot: int) -> dict[str, InParts]:

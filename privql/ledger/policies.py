@@ -11,7 +11,7 @@ from fractions import Fraction
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable, check_delta
 from privql.kernel.filters import DEFAULT
-from privql.ledger import chain, notes, windows
+from privql.ledger import chain, notes, remembered, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.budgets import BudgetRow, GrantRow
 from privql.ledger.clock import now
@@ -112,6 +112,7 @@ def apply(db: sqlite3.Connection, new: Policy) -> int:
         limits = written_if(grant.epsilon), written_if(grant.delta)
         db.execute("INSERT INTO budget_grant VALUES (?,?,?,?,?)", (version, grant.budget, grant.analyst, *limits))
     chain.append(db, "policy", version)
+    remembered.of(db).forget()
     return version
 
 
@@ -139,8 +140,12 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
 
 def newest(db: sqlite3.Connection) -> int:
     """The version in force; 0 before the first."""
-    (version,) = db.execute("SELECT MAX(version) FROM policy").fetchone()
-    return int(version or 0)
+
+    def read() -> int:
+        (version,) = db.execute("SELECT MAX(version) FROM policy").fetchone()
+        return int(version or 0)
+
+    return remembered.of(db).known(("policy",), read)
 
 
 def load(db: sqlite3.Connection, version: int) -> Policy:
@@ -176,16 +181,22 @@ def refresh(db: sqlite3.Connection, policy: Policy, table: str, label: str) -> N
     if label != last:
         db.execute("INSERT INTO data_version VALUES (?, ?, ?, ?)", (fold(table), counter + 1, label, now()))
         chain.append(db, "refresh", fold(table), counter + 1)
+        remembered.of(db).forget()
 
 
 def data_version(db: sqlite3.Connection, policy: Policy, tables: Iterable[str]) -> str:
     """Counters only: a hash of the content would tell two candidate databases apart."""
-    counters: dict[str, int] = {}
-    query = "SELECT MAX(counter) FROM data_version WHERE name = ?"
-    for name in sorted(_known(policy, tables)):
-        (counter,) = db.execute(query, (name,)).fetchone()
-        counters[name] = counter or 0
-    return json.dumps(counters)
+    wanted = tuple(tables)
+
+    def read() -> str:
+        counters: dict[str, int] = {}
+        query = "SELECT MAX(counter) FROM data_version WHERE name = ?"
+        for name in sorted(_known(policy, wanted)):
+            (counter,) = db.execute(query, (name,)).fetchone()
+            counters[name] = counter or 0
+        return json.dumps(counters)
+
+    return remembered.of(db).known(("data", policy.record.version, *wanted), read)
 
 
 def _known(policy: Policy, tables: Iterable[str]) -> set[str]:

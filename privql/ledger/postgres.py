@@ -17,8 +17,10 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from privql.ledger import chain
 from privql.ledger.clock import now
 from privql.ledger.errors import LedgerError, NoLedger
+from privql.ledger.remembered import Remembered
 from privql.ledger.schema import VERSION, lay_out
 from privql.ledger.store import Store, first_line
 
@@ -74,6 +76,12 @@ class PostgresStore(Store):
         """Whoever waits is woken by the server, in turn."""
         connection.execute(f"BEGIN {kind}")
         self._still_up_to_date(connection)
+        # whatever is remembered has an entry when it changes
+        last = connection.execute("SELECT position, head FROM entry ORDER BY position DESC LIMIT 1").fetchone()
+        if last is None:
+            connection.remembered.forget()
+        else:
+            connection.remembered.still(chain.HEAD, tuple(last))
 
     def _clean(self, connection: Any) -> None:
         """What was erased leaves the tables; the log of the server and its backups are its owner's to see to."""
@@ -120,6 +128,7 @@ class _Server:
     def __init__(self, address: str, patience: float) -> None:
         import psycopg
 
+        self.remembered = Remembered()
         self._real = psycopg.connect(address, autocommit=True, connect_timeout=max(2, int(patience)))
         self._real.execute(f"SET search_path = {SCHEMA}")
         self._real.execute(f"SET lock_timeout = {int(1000 * patience)}")

@@ -157,6 +157,14 @@ _PARTS = (
         PRIMARY KEY (unit, budget, analyst, window_number, division)) WITHOUT ROWID""",
 )
 
+# a charge that no plan paid for, and whose answer is not waited for in vain, is in no index for those
+_INDEXES = (
+    "DROP INDEX charge_slot",
+    "CREATE UNIQUE INDEX charge_slot ON charge (plan, slot) WHERE plan IS NOT NULL",
+    "DROP INDEX charge_unanswered",
+    "CREATE INDEX charge_unanswered ON charge (analyst, resumes) WHERE state = 'reserved' AND resumes >= 3",
+)
+
 # a new file takes all of them, an older one those that it has not had
 LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _FIRST,
@@ -167,6 +175,7 @@ LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _WINDOWS,
     _CHAIN,
     _PARTS,
+    _INDEXES,
 )
 VERSION = len(LAYOUTS)
 CHAINED = LAYOUTS.index(_CHAIN) + 1  # what is older has no chain yet

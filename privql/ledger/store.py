@@ -57,14 +57,16 @@ class Store(ABC):
                 )
             self._at_work = True
             try:
-                with self._in_plain_words():
-                    connection = self._connection or self._connect(create=False)
-                    self._check_place()
-                    if connection.in_transaction:  # an earlier rollback failed
-                        connection.execute("ROLLBACK")
-                    self._begin(connection, kind)
-                    yield connection
-                    connection.execute("COMMIT")
+                connection = self._connection or self._connect(create=False)
+                self._check_place()
+                if connection.in_transaction:  # an earlier rollback failed
+                    connection.execute("ROLLBACK")
+                self._begin(connection, kind)
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as problem:
+                self._undo(problem)
+                raise
             finally:
                 self._at_work = False
 
@@ -91,18 +93,24 @@ class Store(ABC):
         try:
             yield
         except BaseException as problem:
-            broken = isinstance(problem, self.troubles)
-            self._roll_back(broken and not self._busy(problem))
-            if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
-                raise LedgerError(self._sentence(problem)) from problem
-            if isinstance(problem, _UNREADABLE):
-                raise LedgerError(self._told("is damaged: it holds what cannot be read")) from problem
+            self._undo(problem)
             raise
+
+    def _undo(self, problem: BaseException) -> None:
+        """Nothing of it was done, and that is said in plain words, where it was not in any."""
+        broken = isinstance(problem, self.troubles)
+        self._roll_back(broken and not self._busy(problem))
+        if broken or isinstance(problem, (OSError, UnicodeError, OverflowError)):
+            raise LedgerError(self._sentence(problem)) from problem
+        if isinstance(problem, _UNREADABLE):
+            raise LedgerError(self._told("is damaged: it holds what cannot be read")) from problem
 
     def _roll_back(self, broken: bool) -> None:
         try:
-            if self._connection is not None and self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            if self._connection is not None:
+                self._connection.remembered.forget()
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
         except self.troubles:
             broken = True
         if broken and not self.memory:
@@ -172,7 +180,8 @@ class Store(ABC):
         """Durable, and in the present layout."""
 
     @abstractmethod
-    def _begin(self, connection: Any, kind: str) -> None: ...
+    def _begin(self, connection: Any, kind: str) -> None:
+        """And what the connection remembers is true in the transaction that begins."""
 
     @abstractmethod
     def _clean(self, connection: Any) -> None:

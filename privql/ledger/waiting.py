@@ -9,6 +9,10 @@ import sqlite3
 from privql.ledger.errors import TooManyResumes, WaitsForOwner
 
 MOST_RESUMES = 3
+_WAITING = (  # as the index says it that holds these alone
+    "SELECT id, resumes, data_version FROM charge"
+    f" WHERE state = 'reserved' AND analyst = ? AND resumes >= {MOST_RESUMES} ORDER BY id"
+)
 
 
 def check_resumes(release: str, resumes: int) -> None:
@@ -22,10 +26,8 @@ def check_resumes(release: str, resumes: int) -> None:
 
 def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str) -> None:
     """Before anything new is charged, or begun that was paid for; `data_version` tells the tables, as a charge does."""
-    query = "SELECT id, resumes, data_version FROM charge WHERE state = 'reserved' AND analyst = ? AND resumes >= ?"
-    tables = json.loads(data_version).keys()
-    for number, resumes, other in db.execute(f"{query} ORDER BY id", (analyst, MOST_RESUMES)).fetchall():
-        common = sorted(tables & json.loads(other).keys())
+    for number, resumes, other in db.execute(_WAITING, (analyst,)).fetchall():
+        common = sorted(json.loads(data_version).keys() & json.loads(other).keys())
         if common:
             raise WaitsForOwner(
                 f"r{number}",

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from privql.kernel.losses import NO_LOSS
 from privql.kernel.losses import read as loss_read
-from privql.ledger import chain, clock
+from privql.ledger import chain, clock, remembered
 from privql.ledger.budgets import BudgetRow, BudgetState, InAll, Window
 from privql.ledger.clock import written
 from privql.names import fold
@@ -24,12 +24,19 @@ def begin(db: sqlite3.Connection, budget: BudgetRow, version: int) -> None:
     at, key = written(clock.tells()), (fold(budget.name), 0)
     if db.execute("INSERT OR IGNORE INTO budget_window VALUES (?, ?, ?, ?, ?)", (*key, at, at, version)).rowcount:
         chain.append(db, "window", *key)
+        remembered.of(db).forget()
 
 
 def current(db: sqlite3.Connection, budget: BudgetRow) -> Window:
     """Which window a charge falls into now. It is open once it is written down, which `pay` does."""
-    query = "SELECT number, began FROM budget_window WHERE budget = ? ORDER BY number DESC LIMIT 1"
-    number, began = db.execute(query, (fold(budget.name),)).fetchone()
+    name = fold(budget.name)
+
+    def read() -> tuple[int, str]:
+        query = "SELECT number, began FROM budget_window WHERE budget = ? ORDER BY number DESC LIMIT 1"
+        number, began = db.execute(query, (name,)).fetchone()
+        return number, began
+
+    number, began = remembered.of(db).known(("window", name), read)
     start = datetime.fromisoformat(began)
     if budget.every is None:
         return Window(number, start)
@@ -49,6 +56,7 @@ def opened(db: sqlite3.Connection, state: BudgetState, version: int) -> None:
     row = name, window.number, written(window.began), written(at), version
     db.execute("INSERT INTO budget_window VALUES (?, ?, ?, ?, ?)", row)
     chain.append(db, "window", name, window.number)
+    remembered.of(db).forget()
 
 
 def in_all(db: sqlite3.Connection, budget: BudgetRow) -> InAll:
