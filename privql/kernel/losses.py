@@ -28,7 +28,7 @@ from typing import assert_never
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import Bounds, exp_minus
-from privql.kernel.events import Event, Events, amount
+from privql.kernel.events import Event, Events, Kind, amount
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.logarithm import log_near_one
 from privql.kernel.normal import tail
@@ -36,6 +36,7 @@ from privql.kernel.search import least
 from privql.kernel.zcdp import greatest_rho
 
 UNIT = 2**64
+Numbers = tuple[int, int]  # of a fraction
 
 _LARGE = 64  # from such an ε on, 8ε is near enough to its μ²
 _BITS = 112
@@ -55,16 +56,15 @@ class Loss:
         for part in (self.epsilon, self.delta, self.keys, self.gauss_delta):
             if type(part) is not Fraction or part.numerator < 0:
                 raise ValueError("a loss is made of exact fractions that are not negative")
-        for whole in (self.gauss, self.renyi):
-            if type(whole) is not int or whole < 0:
-                raise ValueError("a loss is made of whole numbers that are not negative")
+        if type(self.gauss) is not int or type(self.renyi) is not int or self.gauss < 0 or self.renyi < 0:
+            raise ValueError("a loss is made of whole numbers that are not negative")
         if self.order is None and self.renyi:
             raise ValueError("a divergence has an order")
 
     def __add__(self, other: Loss) -> Loss:
-        if not self or not other:
-            return self or other
-        if self.order != other.order:
+        if self.order is not other.order and self.order != other.order:
+            if not self or not other:
+                return self or other
             raise ValueError("divergences of two orders have no sum")
         return Loss(
             self.epsilon + other.epsilon,
@@ -72,7 +72,7 @@ class Loss:
             self.keys + other.keys if other.keys else self.keys,
             self.gauss + other.gauss,
             self.gauss_delta + other.gauss_delta if other.gauss_delta else self.gauss_delta,
-            self.order,
+            other.order,  # the very same as that of whatever like it is added next
             self.renyi + other.renyi,
         )
 
@@ -122,7 +122,7 @@ def loss_of(events: Events, order: Fraction | None = None) -> Loss:
     """Of all of them together: mostly they have no δ, so that nothing is to be added up there."""
     if not events:
         return NO_LOSS
-    found, none = [_loss_of(event, order) for event in events], Fraction(0)
+    found, none = [_one(event, order) for event in events], Fraction(0)
     if len(found) == 1:
         return found[0]
     return Loss(
@@ -136,9 +136,15 @@ def loss_of(events: Events, order: Fraction | None = None) -> Loss:
     )
 
 
-@lru_cache(maxsize=1024)
-def _loss_of(event: Event, order: Fraction | None) -> Loss:
-    epsilon, delta, none = event.cost.epsilon, event.cost.delta, Fraction(0)
+def _one(event: Event, order: Fraction | None) -> Loss:
+    epsilon, delta = event.cost.epsilon.as_integer_ratio(), event.cost.delta.as_integer_ratio()
+    return _loss_of(event.kind, epsilon, delta, None if order is None else order.as_integer_ratio())
+
+
+@lru_cache(maxsize=1024)  # by whole numbers, which are found faster than fractions
+def _loss_of(kind: Kind, ratio: Numbers, chance: Numbers, chosen: Numbers | None) -> Loss:
+    epsilon, delta, none = Fraction(*ratio), Fraction(*chance), Fraction(0)
+    event, order = Event(kind, Cost(epsilon, delta)), None if chosen is None else Fraction(*chosen)
     renyi = 0 if order is None else _divergence(event, order)
     match event.kind:
         case "pure" | "ranged":

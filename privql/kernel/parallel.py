@@ -8,7 +8,7 @@ compared number by number, so that what is kept is never less than the truth.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 
 from privql.frozen import frozen
@@ -80,7 +80,7 @@ class Lost:
 
     def plus(self, where: InParts | None, loss: Loss) -> Lost:
         if where is None:
-            return replace(self, most=self.most + loss)
+            return Lost(self.most + loss, self.greatest, self.parts)
         before = found = self.greatest.get(where.partition, Greatest())
         parts = dict(self.parts)
         for part in where.parts:

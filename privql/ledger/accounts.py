@@ -92,7 +92,7 @@ def state(
     own = lost if analyst is None else spending.get((name, fold(analyst)), none)
     grant = None if analyst is None else policy.grant(budget.name, analyst)
     unit = spending.get(("", ""), none)
-    return BudgetState(budget, analyst, grant, policy.orders[name], lost, own, unit, window)
+    return BudgetState(budget, analyst, grant, policy.promises[name], lost, own, unit, window)
 
 
 def usable(

@@ -46,6 +46,10 @@ class BudgetRow:
         """Which order its Rényi filter chooses when it is first declared."""
         return order_for(self.epsilon, self.delta, self.shares, self.default_epsilon)
 
+    def promise(self, cap: Cost, order: Fraction) -> Filter:
+        """Of so much, split as the budget is."""
+        return Filter(cap.epsilon, cap.delta, self.shares, order)
+
 
 @frozen
 class GrantRow:
@@ -85,7 +89,7 @@ class BudgetState:
     budget: BudgetRow
     analyst: str | None
     grant: GrantRow | None
-    order: Fraction  # of the Rényi filter: chosen when the budget was first declared
+    promise: Filter  # its order was chosen when the budget was first declared
     by_all: Lost  # in this budget and window
     by_analyst: Lost  # in this budget and window
     of_unit: Lost  # by everyone, in all budgets of the unit, ever; of no order
@@ -135,15 +139,13 @@ class BudgetState:
         return not self.budget.cap <= self.limit
 
     @property
-    def promise(self) -> Filter:
-        return self._within(self.budget.cap)
+    def order(self) -> Fraction:
+        """Of its Rényi filter."""
+        return self.promise.order
 
     @property
     def own_promise(self) -> Filter:
-        return self._within(self.limit)
-
-    def _within(self, cap: Cost) -> Filter:
-        return Filter(cap.epsilon, cap.delta, self.budget.shares, self.order)
+        return self.budget.promise(self.limit, self.order)
 
     @property
     def left(self) -> Cost:
@@ -209,7 +211,7 @@ class BudgetState:
         lost = self.by_all.plus(self.where, more), self.by_analyst.plus(self.where, more)
         of_unit = self.of_unit.plus(self.where, more.unordered)
         return BudgetState(
-            self.budget, self.analyst, self.grant, self.order, *lost, of_unit, self.window, self.in_all, self.where
+            self.budget, self.analyst, self.grant, self.promise, *lost, of_unit, self.window, self.in_all, self.where
         )
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from privql.frozen import frozen
 from privql.kernel.cost import check_chargeable, check_delta
-from privql.kernel.filters import DEFAULT
+from privql.kernel.filters import DEFAULT, Filter
 from privql.ledger import chain, notes, remembered, windows
 from privql.ledger.amounts import read, read_if, shares_read, shares_written, written, written_if
 from privql.ledger.budgets import BudgetRow, GrantRow
@@ -34,7 +34,7 @@ class Policy:
     budgets: dict[str, BudgetRow]  # by folded name
     grants: dict[tuple[str, str], GrantRow]  # by folded budget and analyst
     tables: frozenset[str]  # folded names
-    orders: dict[str, Fraction]  # of the Rényi filter, by folded budget, once applied
+    promises: dict[str, Filter]  # by folded budget, once applied
     origin: int = 0  # the first version that differs from it in budgets and grants at most, once applied
 
     def of_unit(self, unit: str) -> list[BudgetRow]:
@@ -75,7 +75,7 @@ def declared(text: str, budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]
 def proposed(budgets: Iterable[BudgetRow], grants: Iterable[GrantRow]) -> Policy:
     """A policy as it would be, had it been the first of its ledger."""
     made = declared("", budgets, grants, ())
-    return replace(made, orders={name: budget.order for name, budget in made.budgets.items()})
+    return replace(made, promises={name: row.promise(row.cap, row.order) for name, row in made.budgets.items()})
 
 
 def _check(whose: str, epsilons: Iterable[Fraction | None], deltas: Iterable[Fraction | None]) -> None:
@@ -164,9 +164,9 @@ def load(db: sqlite3.Connection, version: int) -> Policy:
     for _, budget, analyst, *limits in db.execute("SELECT * FROM budget_grant WHERE version = ?", (version,)):
         grants[fold(budget), fold(analyst)] = GrantRow(budget, analyst, *map(read_if, limits))
     tables = db.execute("SELECT name FROM policy_table WHERE version = ?", (version,))
-    orders = {name: filters[name][1] for name in budgets}
+    promises = {name: row.promise(row.cap, filters[name][1]) for name, row in budgets.items()}
     known = frozenset(name for (name,) in tables)
-    return Policy(record, budgets, grants, known, orders, notes.origin(db, version))
+    return Policy(record, budgets, grants, known, promises, notes.origin(db, version))
 
 
 def history(db: sqlite3.Connection) -> tuple[PolicyRecord, ...]:

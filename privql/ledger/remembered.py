@@ -51,5 +51,5 @@ class Remembered:
 
 def of(db: Any) -> Remembered:
     """What a store's connection remembers; any other remembers nothing."""
-    found = getattr(db, "remembered", None)
-    return found if isinstance(found, Remembered) else Remembered()
+    found: Remembered | None = getattr(db, "remembered", None)
+    return Remembered() if found is None else found

@@ -95,7 +95,8 @@ class Tally:
         return found.refusal(line.loss(found.order), line.queries, way)
 
     def add(self, policy: Policy, analyst: str, line: SpendingLine) -> None:
-        loss = line.loss(policy.orders.get(fold(line.budget)))
+        promise = policy.promises.get(fold(line.budget))
+        loss = line.loss(None if promise is None else promise.order)
         for budget, by in scopes(line.budget, analyst):
             key = fold(line.unit), budget, by, line.window if budget else 0
             self.lost[key] = self.lost[key].plus(line.place, loss if budget else loss.unordered)

@@ -3,12 +3,15 @@
 Locks, crashes of a process and full disks are the same there; what a disk does when the power fails is not tested here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
+from privql.ledger import chain
+from privql.ledger.remembered import Name, Remembered
 from tests.ledger.servers import available
 
 collect_ignore = [] if available() else ["test_postgres.py"]
@@ -19,3 +22,25 @@ def tmp_path() -> Iterator[Path]:
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         yield Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_taken_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a connection remembers is looked up all the same, and is what is found; whatever an entry is told of a
+    row is what stands in the row."""
+    known, tell = Remembered.known, chain.tell
+
+    def held(self: Remembered, what: Name, read: Callable[[], Any]) -> Any:
+        remembered, found = known(self, what, read), read()
+        if remembered != found:
+            pytest.fail(f"{what} is remembered as {remembered}, and is {found}")
+        return remembered
+
+    def told(db: Any, name: str, row: chain.Row) -> None:
+        (found,) = chain.rows(db, name, row.key)
+        if row != found:
+            pytest.fail(f"{name} is told as {row}, and is {found}")
+        tell(db, name, row)
+
+    monkeypatch.setattr(Remembered, "known", held)
+    monkeypatch.setattr(chain, "tell", told)
