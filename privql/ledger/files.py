@@ -58,6 +58,7 @@ class FileStore(Store):
         self.memory = text == MEMORY
         self._pid = os.getpid()
         self._file: tuple[int, int] | None = None
+        self._changes = 0  # how many rows the connection had written when the transaction began
         # what it is called from now on: a later chdir must not lead elsewhere
         super().__init__(text if self.memory else os.path.abspath(text), create=create, patience=patience)
 
@@ -87,6 +88,7 @@ class FileStore(Store):
         while True:
             try:
                 connection.execute(f"BEGIN {kind}")
+                self._changes = connection.total_changes
                 # another number if any other connection has committed since, in whichever process
                 (state,) = connection.execute("PRAGMA data_version").fetchone()
                 if not connection.remembered.still(_STATE, state):
@@ -98,6 +100,9 @@ class FileStore(Store):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 sleep(uniform(0, 0.02))
+
+    def _wrote(self, connection: Connection) -> bool:
+        return connection.total_changes != self._changes
 
     def _busy(self, problem: BaseException) -> bool:
         return _code(problem) == sqlite3.SQLITE_BUSY

@@ -4,7 +4,7 @@ before it has left.
 A fact is true in a transaction that begins where the connection's last one ended. Whether it does is asked of whatever
 holds the ledger (`_begin` of a store): a file tells that in the way in which SQLite finds out for itself whether the
 pages that it has in memory are those of the file. Whoever writes a fact says here what it is from now on, or forgets
-it; a transaction that fails forgets everything.
+it; a transaction that fails when something was written forgets everything.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _MOST = 4096  # facts; with more of them everything is looked up anew
 class Remembered:
     def __init__(self) -> None:
         self._facts: dict[Name, Any] = {}
+        self.written = False  # whether the transaction has said what something is from now on
 
     def still(self, what: Name, fact: object) -> bool:
         """Whether this is so yet; else nothing is remembered but that it is so now."""
@@ -36,11 +37,15 @@ class Remembered:
             found: Fact = self._facts[what]
             return found
         found = read()
-        self.now(what, found)
+        self._keep(what, found)
         return found
 
     def now(self, what: Name, fact: object) -> None:
-        """This transaction has written it."""
+        """This transaction writes it."""
+        self.written = True
+        self._keep(what, fact)
+
+    def _keep(self, what: Name, fact: object) -> None:
         if len(self._facts) >= _MOST:
             self._facts.clear()
         self._facts[what] = fact

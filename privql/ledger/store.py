@@ -61,6 +61,7 @@ class Store(ABC):
                 self._check_place()
                 if connection.in_transaction:  # an earlier rollback failed
                     connection.execute("ROLLBACK")
+                connection.remembered.written = False
                 self._begin(connection, kind)
                 yield connection
                 connection.execute("COMMIT")
@@ -108,7 +109,8 @@ class Store(ABC):
     def _roll_back(self, broken: bool) -> None:
         try:
             if self._connection is not None:
-                self._connection.remembered.forget()
+                if self._connection.remembered.written or self._wrote(self._connection):
+                    self._connection.remembered.forget()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
         except self.troubles:
@@ -182,6 +184,10 @@ class Store(ABC):
     @abstractmethod
     def _begin(self, connection: Any, kind: str) -> None:
         """And what the connection remembers is true in the transaction that begins."""
+
+    def _wrote(self, connection: Any) -> bool:
+        """Whether the transaction may have written something."""
+        return True
 
     @abstractmethod
     def _clean(self, connection: Any) -> None:

@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 
 from privql.ledger import BudgetRow, Ledger, LedgerError, OverBudget, Permit, Replay, chain
+from privql.ledger.policies import newest
 from privql.ledger.remembered import Remembered, of
 from tests.ledger.asking import ask, budget, ledger, permit, plan
 from tests.ledger.told_time import START, Clock
@@ -142,6 +143,15 @@ def test_threads_take_turns(path: str) -> None:
         assert one.spent("patient").epsilon == 1 and one.verify() == ()
 
 
+def test_what_was_read_of_a_transaction_that_failed_is_forgotten(tmp_path: Path) -> None:
+    with ledger(budget(1), path=tmp_path / "l") as made:
+        with pytest.raises(KeyboardInterrupt), made._store.transaction() as db:
+            db.execute("INSERT INTO policy VALUES (2, 'a policy of nobody', 'now')")
+            assert newest(db) == 2
+            raise KeyboardInterrupt
+        assert made.policy().version == 1
+
+
 def test_the_audit_remembers_nothing(tmp_path: Path) -> None:
     """Whoever changes the ledger's memory deceives neither the audit nor, for longer than that, a charge."""
     with ledger(budget(1), path=tmp_path / "l") as made:
@@ -155,9 +165,33 @@ def test_the_audit_remembers_nothing(tmp_path: Path) -> None:
 def test_no_more_is_remembered_than_is_worth_it(tmp_path: Path) -> None:
     with ledger(budget(1), path=tmp_path / "l") as made:
         for at in range(5000):
-            with suppress(OverBudget):
-                made.reserve(ask("too much", 2, analyst=f"a{at}"))
-        assert len(of(made._store._connection)._facts) <= 4096
+            made.budgets_for(f"a{at}", "patient")
+        assert 0 < len(of(made._store._connection)._facts) <= 4096
+
+
+def test_who_is_refused_has_written_nothing_and_looks_up_nothing_anew(tmp_path: Path) -> None:
+    with ledger(budget(1), path=tmp_path / "l") as made:
+        permit(made, ask("a", "0.4"))
+        looked: list[str] = []
+        made._store._connection.set_trace_callback(looked.append)
+        for _ in range(2):
+            with pytest.raises(OverBudget):
+                made.reserve(ask("too much", 2))
+        assert not any("FROM total" in each for each in looked)
+        with pytest.raises(OverBudget):  # the first of the two was paid
+            made.prepay((plan("b", "c", epsilon="0.2"), plan("d", "e", epsilon="0.3")))
+        permit(made, ask("b", "0.6"))
+        assert made.verify() == ()
+
+
+def test_a_number_of_which_nothing_came_is_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ledger(budget(1), path=tmp_path / "l") as made:
+        made.keep("alice", "first", "SELECT 1", b"1")
+        with monkeypatch.context() as patch:
+            patch.setattr("privql.ledger.naming.now", failing(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                made.keep("alice", "second", "SELECT 2", b"2")
+        assert made.keep("alice", "second", "SELECT 2", b"2").release_id == "r2"
 
 
 def test_a_connection_of_nobodys_remembers_nothing() -> None:
