@@ -145,10 +145,14 @@ def test_threads_take_turns(path: str) -> None:
 
 def test_what_was_read_of_a_transaction_that_failed_is_forgotten(tmp_path: Path) -> None:
     with ledger(budget(1), path=tmp_path / "l") as made:
-        with pytest.raises(KeyboardInterrupt), made._store.transaction() as db:
+
+        def fail(db: sqlite3.Connection) -> None:
             db.execute("INSERT INTO policy VALUES (2, 'a policy of nobody', 'now')")
             assert newest(db) == 2
             raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            made._store.at_once(fail)
         assert made.policy().version == 1
 
 
