@@ -11,10 +11,10 @@ from privql.conformance import kit
 from privql.conformance.kit import QUICK, Extent, Stored, conformance
 from privql.conformance.pools import calls
 from privql.conformance.report import Outcome, Report
-from privql.engines.duckdb import choices, spelling
+from privql.engines.duckdb import spelling
 from privql.engines.duckdb.databases import of_values
 from privql.engines.interface import Engine, EngineError
-from privql.engines.sql import rows
+from privql.engines.sql import choices, rows
 from privql.kernel import features, sums, terms
 from privql.kernel.scalars import Value, ValueType
 from privql.surfaces import conformance as command

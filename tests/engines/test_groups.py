@@ -139,7 +139,7 @@ def test_no_row_has_no_group() -> None:
     ],
 )
 def test_a_planted_fault_is_seen(name: str, fault: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from privql.engines.duckdb import engine as room
+    from privql.engines.sql import engine as room
 
     monkeypatch.setattr(room if name == "groups" else groups, name, fault)
     random = Random(3)

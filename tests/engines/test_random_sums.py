@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from privql.engines.duckdb import DuckDBEngine, casts, choices, engine, sources, spelling, steps
+from privql.engines.duckdb import DuckDBEngine, casts, engine, sources, spelling, steps
 from privql.engines.interface import Source
-from privql.engines.sql import ordering, rows
+from privql.engines.sql import choices, ordering, rows
 from privql.engines.sql.relations import Draft, Names, Rows
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.engines.sql.stored import Table

@@ -106,7 +106,7 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
         asked.append(args[-2])  # type: ignore[arg-type]
         return histogram(*args)  # type: ignore[arg-type]
 
-    from privql.engines.duckdb import engine as connection
+    from privql.engines.sql import engine as connection
 
     monkeypatch.setattr(connection, "emit_histogram", emit)
     found = ranks_of({"x": values}, term)

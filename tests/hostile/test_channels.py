@@ -230,7 +230,7 @@ def test_what_cannot_be_computed_is_refused_before_it_is_charged(
 def test_whatever_the_engine_meets_is_said_in_the_same_words(
     mallory: Session, monkeypatch: pytest.MonkeyPatch, problem: type[Exception]
 ) -> None:
-    from privql.engines.duckdb import engine
+    from privql.engines.sql import engine
 
     def met(*_: object) -> None:
         raise problem("the row of Ada Lovelace, 36")

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
-from privql.engines.sql.expressions import Call, Spelled, Spelling, function, text
-from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
-from privql.functions.scalar.layout import pieces
+from privql.engines.sql import building
+from privql.engines.sql.expressions import Call, Spelled, Spelling, function
+from privql.functions.scalar.building import HALVES, LAST_CHARACTER
 from privql.functions.scalar.text import LONGEST
 
 _WORD = r"0-9A-Za-z\x80-\x{10ffff}"
-
-
-def join(call: Call) -> str:
-    def body(*parts: Spelled) -> str:
-        length = " + ".join(f"coalesce(length({part}), 0)" for part in parts)
-        return f"CASE WHEN {length} <= {LONGEST} THEN concat({', '.join(map(str, parts))}) END"
-
-    return call.let(call.args, body)
-
-
-def join_with(call: Call) -> str:
-    def body(separator: Spelled, *parts: Spelled) -> str:
-        each = [f"coalesce(length({part}) + length({separator}), 0)" for part in parts]
-        none = " AND ".join(f"{part} IS NULL" for part in parts)  # then no separator is too many
-        fits = f"{' + '.join(each)} - CASE WHEN {none} THEN 0 ELSE length({separator}) END <= {LONGEST}"
-        return f"CASE WHEN {fits} THEN concat_ws({separator}, {', '.join(map(str, parts))}) END"
-
-    return call.let(call.args, body)
 
 
 def repeat(call: Call) -> str:
@@ -69,16 +51,6 @@ def initcap(call: Call) -> str:
     return f"array_to_string(list_transform({parts}, lambda {part}: {cased}), '')"
 
 
-def translate(call: Call) -> str:
-    old, new = call.args[1].value, call.args[2].value
-    if not isinstance(old, str) or not isinstance(new, str):
-        return "CAST(NULL AS VARCHAR)"
-    table = translation(old, new)
-    kept = {character: made for character, made in table.items() if made}
-    gone = [character for character, made in table.items() if not made]  # those without a counterpart stand last
-    return f"translate({call.args[0]}, {text(''.join([*kept, *gone]))}, {text(''.join(kept.values()))})"
-
-
 def character(call: Call) -> str:
     def body(n: Spelled) -> str:
         known = f"{n} BETWEEN 1 AND {HALVES.start - 1} OR {n} BETWEEN {HALVES.stop} AND {LAST_CHARACTER}"
@@ -100,35 +72,18 @@ def _overlaid(x: Spelled, new: Spelled, start: Spelled, length: Spelled | None =
     return f"CASE WHEN {start} >= 1 THEN CASE WHEN {fits} THEN {first} || {new} || {rest} END END"
 
 
-def format(call: Call) -> str:
-    given = call.args[0].value
-    found = pieces(given) if isinstance(given, str) else None
-    if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
-        return "CAST(NULL AS VARCHAR)"
-
-    def body(*args: Spelled) -> str:
-        parts = [text(piece) if isinstance(piece, str) else f"coalesce({args[piece - 1]}, '')" for piece in found]
-        fits = " + ".join(f"length({part})" for part in parts) or "0"
-        return f"CASE WHEN {fits} <= {LONGEST} THEN concat('', {', '.join(parts) or text('')}) END"
-
-    return call.let(call.args[1:], body)
-
-
 SPELLINGS: dict[str, Spelling] = {
-    "join": join,
-    "join_with": join_with,
+    **building.SPELLINGS,
     "repeat": repeat,
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),
     "split_part": split_part,
     "initcap": initcap,
-    "translate": translate,
     "ascii": lambda call: f"CAST(ascii({call.args[0]}) AS BIGINT)",
     "chr": character,
     "octet_length": function("strlen"),
     "bit_length": lambda call: f"(8 * strlen({call.args[0]}))",
     "overlay": overlay,
-    "format": format,
     "to_hex": lambda call: f"lower(to_hex({call.args[0]}))",
     "md5": function("md5"),
     "sha256": function("sha256"),

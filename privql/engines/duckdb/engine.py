@@ -1,57 +1,42 @@
-"""The connection: opened shut in, asked one statement at a time, and silent about why it failed."""
+"""The connection: opened shut in, and asked one statement at a time."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from math import isfinite
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from privql.engines.duckdb import session
 from privql.engines.duckdb.databases import attached, table_of_database
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.rehearsal import planned, without_rows
 from privql.engines.duckdb.sources import described, exposed, paths, read_scan, strictly, table_of_files
-from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics, Source, scans
-from privql.engines.sql.cells import cells
-from privql.engines.sql.emit import Statement, emit
+from privql.engines.interface import EngineError, ErrorKind, Source, scans
+from privql.engines.sql.emit import Statement
+from privql.engines.sql.engine import Columns, OwnerLog, SqlEngine, registered
 from privql.engines.sql.expressions import name as quoted
-from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
+from privql.engines.sql.groups import GroupStatement
 from privql.engines.sql.members import Arrays
-from privql.engines.sql.publics import NoRows, arrays
-from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
-from privql.engines.sql.references import read_along, read_by
-from privql.engines.sql.relations import Names, Rows
-from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
-from privql.engines.sql.stored import Table, settled
-from privql.kernel.ranks import Ranked, Ranks
+from privql.engines.sql.ranks import Found, RankStatement
+from privql.engines.sql.relations import Names, ReadScan, Rows
+from privql.engines.sql.statements import Asked, Term
+from privql.engines.sql.stored import Table
 from privql.kernel.scalars import Value, ValueType
-from privql.kernel.sums import Keys, Sums
-from privql.kernel.terms import Public, Scan, Unit
-
-_T = TypeVar("_T")
-
-OwnerLog = Callable[[BaseException], None]
-Columns = tuple[tuple[str, ValueType], ...]
+from privql.kernel.terms import Scan
 
 # With it 50 million rows stay within 1 GB, what is more going to disk; more was measured to be no faster.
 MEMORY = "800MB"
 
 
-class DuckDBEngine:
-    """Reads the sources given, and nothing else of the machine.
+class DuckDBEngine(SqlEngine):
+    """Reads the sources given, and nothing else of the machine."""
 
-    Every failure inside DuckDB becomes one constant `EngineError`, without its text, which may quote rows; `owner_log`
-    is handed the true one. Statements run one after another, from whichever thread.
-    """
+    dialect = DUCKDB
 
     def __init__(
         self,
@@ -64,11 +49,10 @@ class DuckDBEngine:
     ) -> None:
         import duckdb
 
+        super().__init__(owner_log)
         self._sources = dict(sources)
         self._files = {table: paths(source) for table, source in self._sources.items() if source.frame is None}
         self._tables: dict[str, Table] = {}
-        self._owner_log = owner_log
-        self._turn = threading.Lock()
         self._folder = tempfile.mkdtemp(prefix="privql-")  # only its owner may enter
         self._connection = duckdb.connect(config={"temp_directory": self._folder})
         session.give_meaning(self._connection)
@@ -81,57 +65,6 @@ class DuckDBEngine:
         self._databases = attached(self._connection, self._sources.values())
         files = {file for table, files in self._files.items() if not self._sources[table].inside for file in files}
         session.shut_in(self._connection, files, self._databases)
-
-    def preflight(self, scans: Iterable[Scan]) -> None:
-        """Raise an `EngineError` that names the table and column if a source or a column is not there."""
-        for name, columns in (read for scan in scans for read in read_by(scan)):
-            table = self._safely(partial(self._table, name), "unreadable source", name)
-            for column in columns:
-                if table.columns and table.column(column) is None:
-                    raise EngineError("missing column", name, column)
-
-    def rehearse(self, term: Term) -> None:
-        """Raise an `EngineError` if no statement computes it, or the engine cannot plan that one: no row is read."""
-        if not isinstance(term, Sums) or 0 not in (term.groups, term.width):
-            self._safely(lambda: self._rehearse(term), "unsupported")
-
-    def emit(self, term: Term, salt: bytes = b"") -> str:
-        """The statement that `run`, `groups` or `ranks` would run, for the owner's eyes."""
-        return self._safely(lambda: statement_for(term, self._read, salt, DUCKDB).sql)
-
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
-        """The groups there are, in the order of their values, NULL last; and how many rows each has."""
-        return self._safely(lambda: self._groups(keys, emit_groups(keys, self._read, salt, DUCKDB), publics))
-
-    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
-        """The values of each group near the wanted rank, in order, one group after the other as in `run`."""
-        return self._safely(lambda: self._ranks(ranks, salt, publics))
-
-    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
-        """The exact cells: one row a group, in the order of `itertools.product` of the keys' members."""
-        if 0 in (sums.groups, sums.width):
-            return np.zeros((sums.groups, sums.width), dtype=np.int64)
-        return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt, DUCKDB), publics))
-
-    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        """For the owner: whether every stored value of these columns can be read, if only as NULL."""
-        scan = Scan(table, Unit("row"), None, False, columns)
-        try:
-            self.preflight([scan])
-            self._safely(lambda: self._read_all(scan))
-        except EngineError as error:
-            if error.kind in ("failed", "unreadable source"):
-                return False
-            raise
-        return True
-
-    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
-        return self._never(table, columns, twins)
-
-    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
-        """For the owner: whether every row has a value in each of these columns."""
-        return self._never(table, columns, lacking)
 
     def hold(self, table: str, columns: Columns, rows: list[dict[str, Value]]) -> None:
         """A table of these values, in this engine's memory."""
@@ -170,54 +103,41 @@ class DuckDBEngine:
 
     # ---- inside
 
-    def _rehearse(self, term: Term) -> None:
-        with without_rows(self._connection, scans(term.input), self._table) as tables:
+    def _look(self, table: str) -> Table:
+        return self._safely(lambda: self._table(table), "unreadable source", table)
 
-            def read(scan: Scan, names: Names) -> Rows:
-                return read_along(scan, lambda one, names: read_scan(one, tables[one.table], names), names)
-
-            for statement in rehearsed(term, read, DUCKDB):
-                given = {} if isinstance(statement, GroupStatement) else statement.arrays
-                publics = {public.name: NoRows(public.columns) for public in statement.publics}
-                with self._beside(given, statement.publics, publics):
-                    self._consult_statistics(term, statement)  # of tables without rows they say nothing
-                    planned(self._connection, statement.sql)
-
-    def _ask(self, sums: Sums, statement: Statement, publics: Publics) -> Cells:
-        with self._beside(statement.arrays, statement.publics, publics):
-            self._consult_statistics(sums, statement)
-            found: Mapping[str, Any] = self._connection.execute(statement.sql).fetchnumpy()
-            return cells(sums, statement, found)
-
-    def _groups(self, keys: Keys, statement: GroupStatement, publics: Publics) -> Groups:
-        with self._beside({}, statement.publics, publics):
-            self._consult_statistics(keys, statement)
-            return groups(self._connection.execute(statement.sql).fetchall())
-
-    def _ranks(self, ranks: Ranks, salt: bytes, publics: Publics) -> list[Ranked]:
-        def found(statement: RankStatement) -> Found:
-            with self._beside(statement.arrays, statement.publics, publics):
-                self._consult_statistics(ranks, statement)
-                return self._connection.execute(statement.sql).fetchnumpy()
-
-        def histogram(buckets: Buckets) -> Found | None:
-            statement = emit_histogram(ranks, self._read, salt, buckets, DUCKDB)
-            return None if statement is None else found(statement)
-
-        near = narrowed(ranks, histogram)
-        return near_values(ranks, found(emit_ranks(ranks, self._read, salt, DUCKDB))) if near is None else near
+    def _read_scan(self, scan: Scan, table: Table, names: Names) -> Rows:
+        return read_scan(scan, table, names)
 
     @contextmanager
-    def _beside(self, given: Mapping[str, Arrays], named: Mapping[Public, str], publics: Publics) -> Iterator[None]:
-        """While what a statement reads beside its sources is registered."""
-        registered = {**given, **{name: arrays(public, publics) for public, name in named.items()}}
-        try:
-            for name, columns in registered.items():
-                self._connection.register(name, dict(columns))
-            yield
-        finally:
-            for name in registered:
-                self._connection.unregister(name)
+    def _without_rows(self, term: Term) -> Iterator[ReadScan]:
+        with without_rows(self._connection, scans(term.input), self._table) as tables:
+            yield self._reading(tables.__getitem__)
+
+    def _plan(self, term: Term, statement: Asked, given: Mapping[str, Arrays]) -> None:
+        with self._beside(given):
+            self._consult_statistics(term, statement)  # of tables without rows they say nothing
+            planned(self._connection, statement.sql)
+
+    def _numbers(self, term: Term, statement: Statement | RankStatement, given: Mapping[str, Arrays]) -> Found:
+        with self._beside(given):
+            self._consult_statistics(term, statement)
+            found: Found = self._connection.execute(statement.sql).fetchnumpy()
+            return found
+
+    def _rows(self, term: Term, statement: GroupStatement, given: Mapping[str, Arrays]) -> Iterable[tuple[Any, ...]]:
+        with self._beside(given):
+            self._consult_statistics(term, statement)
+            return self._connection.execute(statement.sql).fetchall()
+
+    def _any(self, sql: str) -> bool:
+        return bool(self._connection.execute(sql).fetchall())
+
+    def _beside(self, given: Mapping[str, Arrays]) -> AbstractContextManager[None]:
+        def register(name: str, columns: Arrays) -> None:
+            self._connection.register(name, dict(columns))
+
+        return registered(given, register, self._connection.unregister)
 
     def _consult_statistics(self, term: Term, statement: Asked) -> None:
         """Where all rows are of one table and meet no others."""
@@ -227,27 +147,12 @@ class DuckDBEngine:
             session.consult_statistics(self._connection, wanted)
             self._statistics = wanted
 
-    def _read(self, scan: Scan, names: Names) -> Rows:
-        return read_along(scan, lambda one, names: read_scan(one, self._table(one.table), names), names)
-
     def _read_all(self, scan: Scan) -> None:
         table = self._table(scan.table)
         rows = read_scan(scan, replace(table, relation=strictly(table.relation)), Names())
         # a count would be taken from the file's statistics, and read no value
         read = ", ".join(f"bit_xor(hash({column.spelled.sql}))" for column in rows.columns.values())
         self._connection.execute(f"SELECT {read} FROM ({rows.sql(read)})").fetchall()
-
-    def _never(self, table: str, columns: tuple[tuple[str, ValueType], ...], such: Callable[[list[str]], str]) -> bool:
-        """Whether there are no such rows, said of the columns as values of the language: NaN is none."""
-        scan = Scan(table, Unit("row"), None, False, columns)
-        self.preflight([scan])
-
-        def found() -> list[Any]:
-            rows = self._read(scan, Names())
-            which = such([settled(column.spelled, DUCKDB) for column in rows.columns.values()])
-            return self._connection.execute(f"SELECT 1 FROM ({rows.sql(which)}) {which} LIMIT 1").fetchall()
-
-        return not self._safely(found)
 
     def _table(self, table: str) -> Table:
         """A source and its columns, looked at once; that its files are there, each time."""
@@ -267,18 +172,8 @@ class DuckDBEngine:
                 self._tables[table] = Table(frame, described(self._connection, frame))
         return self._tables[table]
 
-    def _safely(self, work: Callable[[], _T], kind: ErrorKind = "failed", table: str | None = None) -> _T:
-        """One at a time; what goes wrong is said in words that no row can change, and keeps no trace of its cause."""
-        try:
-            with self._turn:
-                return work()
-        except EngineError:
-            raise
-        except Exception as cause:
-            interrupted = _by_hand(cause)
-            if self._owner_log is not None and not interrupted:
-                self._owner_log(cause)
-        raise KeyboardInterrupt if interrupted else EngineError(kind, table)  # outside: else the cause is its context
+    def _failed(self, cause: Exception, kind: ErrorKind, table: str | None) -> BaseException:
+        return KeyboardInterrupt() if _by_hand(cause) else super()._failed(cause, kind, table)
 
 
 def _constant(value: Value, type: ValueType) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from privql.engines.duckdb import (
     building,
     casts,
-    choices,
     documents,
     moments,
     numbers,
@@ -18,18 +17,8 @@ from privql.engines.duckdb import (
     whole,
     writing,
 )
-from privql.engines.sql.expressions import Call, Spelled, Spelling
-
-_OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
-
-
-def _by_type(of_numbers: Spelling, of_times: Spelling) -> Spelling:
-    def spelling(call: Call) -> Spelled | str:
-        timed = any(arg.type.kind in _OF_TIME for arg in call.args)
-        return of_times(call) if timed else of_numbers(call)
-
-    return spelling
-
+from privql.engines.sql import choices
+from privql.engines.sql.expressions import Spelling, by_type
 
 SPELLINGS: dict[str, Spelling] = {
     **numbers.SPELLINGS,
@@ -43,8 +32,8 @@ SPELLINGS: dict[str, Spelling] = {
     **moments.SPELLINGS,
     **writing.SPELLINGS,
     **casts.SPELLINGS,
-    "add": _by_type(numbers.add, times.add),
-    "sub": _by_type(numbers.sub, times.sub),
+    "add": by_type(numbers.add, times.add),
+    "sub": by_type(numbers.sub, times.sub),
 }
 
 # What keeps NaN and infinities apart from numbers: those of an argument are so of the result, or the result is NULL.

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from privql.engines.postgres.expressions import between, null, plain, text, whole
+from privql.engines.postgres.expressions import between, plain, text, whole
 from privql.engines.postgres.texts import lowered, near, size, uppered
+from privql.engines.sql import building
 from privql.engines.sql.expressions import Call, Spelled, Spelling
-from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
-from privql.functions.scalar.layout import pieces
+from privql.functions.scalar.building import HALVES, LAST_CHARACTER
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import TEXT
 
 _PARTS = text(r"[0-9A-Za-z\u0080-\U0010ffff]+|[^0-9A-Za-z\u0080-\U0010ffff]+")
-
-
-def join(call: Call) -> str:
-    def body(*parts: Spelled) -> str:
-        length = " + ".join(f"coalesce({size(part)}, 0)" for part in parts)
-        return f"CASE WHEN {length} <= {LONGEST} THEN concat({', '.join(map(str, parts))}) END"
-
-    return call.let(call.args, body)
-
-
-def join_with(call: Call) -> str:
-    def body(separator: Spelled, *parts: Spelled) -> str:
-        each = [f"coalesce({size(part)} + {size(separator)}, 0)" for part in parts]
-        none = " AND ".join(f"{part} IS NULL" for part in parts)  # then no separator is too many
-        fits = f"{' + '.join(each)} - CASE WHEN {none} THEN 0 ELSE {size(separator)} END <= {LONGEST}"
-        return f"CASE WHEN {fits} THEN concat_ws({separator}, {', '.join(map(str, parts))}) END"
-
-    return call.let(call.args, body)
 
 
 def repeat(call: Call) -> str:
@@ -82,16 +64,6 @@ def initcap(call: Call) -> str:
     return call.let(call.args, body)
 
 
-def translate(call: Call) -> str:
-    old, new = call.args[1].value, call.args[2].value
-    if not isinstance(old, str) or not isinstance(new, str):
-        return null(call.result)
-    table = translation(old, new)
-    kept = {character: made for character, made in table.items() if made}
-    gone = [character for character, made in table.items() if not made]  # those without a counterpart stand last
-    return f"translate({call.args[0]}, {text(''.join([*kept, *gone]))}, {text(''.join(kept.values()))})"
-
-
 def character(call: Call) -> str:
     def body(n: Spelled) -> str:
         known = f"{between(n, 1, HALVES.start - 1)} OR {between(n, HALVES.stop, LAST_CHARACTER)}"
@@ -118,35 +90,18 @@ def _overlaid(call: Call, x: Spelled, new: Spelled, start: Spelled, length: Spel
     return call.let((first, rest), body)
 
 
-def format(call: Call) -> str:
-    given = call.args[0].value
-    found = pieces(given) if isinstance(given, str) else None
-    if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
-        return null(call.result)
-
-    def body(*args: Spelled) -> str:
-        parts = [text(piece) if isinstance(piece, str) else f"coalesce({args[piece - 1]}, '')" for piece in found]
-        fits = " + ".join(map(size, parts)) or "0"
-        return f"CASE WHEN {fits} <= {LONGEST} THEN concat('', {', '.join(parts) or text('')}) END"
-
-    return call.let(call.args[1:], body)
-
-
 SPELLINGS: dict[str, Spelling] = {
-    "join": join,
-    "join_with": join_with,
+    **building.SPELLINGS,
     "repeat": repeat,
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),
     "split_part": split_part,
     "initcap": initcap,
-    "translate": translate,
     "ascii": lambda call: f"ascii({call.args[0]})::bigint",
     "chr": character,
     "octet_length": lambda call: f"octet_length({call.args[0]})::bigint",
     "bit_length": lambda call: f"(8 * octet_length({call.args[0]})::bigint)",
     "overlay": overlay,
-    "format": format,
     "to_hex": lambda call: f"to_hex({call.args[0]})",
     "md5": lambda call: f"md5({call.args[0]})",
     "sha256": lambda call: f"encode(sha256(convert_to({call.args[0]}, 'UTF8')), 'hex')",

@@ -58,7 +58,6 @@ class Found:
     """A table as the catalog has it."""
 
     table: Table
-    unreadable: frozenset[str] = frozenset()  # columns that this role may not read
     folded: frozenset[str] = frozenset()  # whose collation calls different texts equal
     writable: bool = False  # by this role
     oid: int = 0
@@ -80,10 +79,13 @@ def found_table(connection: psycopg.Connection[Any], table: str, inside: tuple[s
     if exposed:
         raise EngineError("exposed source", table)
     read = connection.execute(_COLUMNS, (oid, oid)).fetchall()
-    place = _PLACE if reads and kind in _STORED_ROWS else ""
     return Found(
-        Table(f"{name(schema)}.{name(own)}", {column: physical for column, physical, _, _ in read}, place),
-        unreadable=frozenset(column for column, _, may, _ in read if not may),
+        Table(
+            f"{name(schema)}.{name(own)}",
+            {column: physical for column, physical, _, _ in read},
+            closed=frozenset(column for column, _, may, _ in read if not may),
+            place=_PLACE if reads and kind in _STORED_ROWS else "",
+        ),
         folded=frozenset(column for column, _, _, folded in read if folded),
         writable=bool(writes),
         oid=oid,

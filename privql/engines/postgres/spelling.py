@@ -11,7 +11,6 @@ from __future__ import annotations
 from privql.engines.postgres import (
     building,
     casts,
-    choices,
     documents,
     moments,
     numbers,
@@ -23,19 +22,10 @@ from privql.engines.postgres import (
     writing,
 )
 from privql.engines.postgres.expressions import is_null, literal
-from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql import choices
+from privql.engines.sql.expressions import Call, Spelled, Spelling, by_type
 from privql.functions.scalar import evaluate, function
 from privql.functions.scalar.declare import canonical
-
-_OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
-
-
-def _by_type(of_numbers: Spelling, of_times: Spelling) -> Spelling:
-    def spelling(call: Call) -> Spelled | str:
-        timed = any(arg.type.kind in _OF_TIME for arg in call.args)
-        return of_times(call) if timed else of_numbers(call)
-
-    return spelling
 
 
 def _known(op: str, spelling: Spelling) -> Spelling:
@@ -66,8 +56,8 @@ _ALL: dict[str, Spelling] = {
     **moments.SPELLINGS,
     **writing.SPELLINGS,
     **casts.SPELLINGS,
-    "add": _by_type(numbers.add, times.add),
-    "sub": _by_type(numbers.sub, times.sub),
+    "add": by_type(numbers.add, times.add),
+    "sub": by_type(numbers.sub, times.sub),
     "pi": lambda call: literal(evaluate("pi", (), call.result, ()), call.result),
 }
 _STRICT = {op for op in _ALL if op != "if" and function(op).strict}

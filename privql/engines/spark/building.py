@@ -4,35 +4,13 @@ from __future__ import annotations
 
 from privql.engines.spark.expressions import text
 from privql.engines.spark.texts import ABC, XYZ, left, lowered, near
+from privql.engines.sql import building
 from privql.engines.sql.expressions import Call, Spelled, Spelling, function
-from privql.functions.scalar.building import HALVES, LAST_CHARACTER, translation
-from privql.functions.scalar.layout import pieces
+from privql.functions.scalar.building import HALVES, LAST_CHARACTER
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import INT
 
 _WORD = r"0-9A-Za-z\x{80}-\x{10ffff}"
-
-
-def join(call: Call) -> str:
-    def body(*parts: Spelled) -> str:
-        length = " + ".join(f"coalesce(length({part}), 0)" for part in parts)
-        return f"CASE WHEN {length} <= {LONGEST} THEN concat({_present(parts)}) END"
-
-    return call.let(call.args, body)
-
-
-def _present(parts: tuple[Spelled, ...]) -> str:
-    return ", ".join(f"coalesce({part}, '')" for part in parts)
-
-
-def join_with(call: Call) -> str:
-    def body(separator: Spelled, *parts: Spelled) -> str:
-        each = [f"coalesce(length({part}) + length({separator}), 0)" for part in parts]
-        none = " AND ".join(f"{part} IS NULL" for part in parts)  # then no separator is too many
-        fits = f"{' + '.join(each)} - CASE WHEN {none} THEN 0 ELSE length({separator}) END <= {LONGEST}"
-        return f"CASE WHEN {fits} THEN concat_ws({separator}, {', '.join(map(str, parts))}) END"
-
-    return call.let(call.args, body)
 
 
 def repeat(call: Call) -> str:
@@ -78,16 +56,6 @@ def initcap(call: Call) -> str:
     return f"array_join(transform({parts}, {part} -> {cased}), '')"
 
 
-def translate(call: Call) -> str:
-    old, new = call.args[1].value, call.args[2].value
-    if not isinstance(old, str) or not isinstance(new, str):
-        return "CAST(NULL AS STRING)"
-    table = translation(old, new)
-    kept = {character: made for character, made in table.items() if made}
-    gone = [character for character, made in table.items() if not made]  # those without a counterpart stand last
-    return f"translate({call.args[0]}, {text(''.join([*kept, *gone]))}, {text(''.join(kept.values()))})"
-
-
 def character(call: Call) -> str:
     def body(n: Spelled) -> str:
         known = f"{n} BETWEEN 1L AND {HALVES.start - 1}L OR {n} BETWEEN {HALVES.stop}L AND {LAST_CHARACTER}L"
@@ -111,39 +79,22 @@ def _overlaid(x: Spelled, new: Spelled, start: Spelled, length: Spelled | None =
     return f"CASE WHEN {start} >= 1L THEN CASE WHEN {fits} THEN ({first}) || {new} || {rest} END END"
 
 
-def format(call: Call) -> str:
-    given = call.args[0].value
-    found = pieces(given) if isinstance(given, str) else None
-    if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
-        return "CAST(NULL AS STRING)"
-
-    def body(*args: Spelled) -> str:
-        parts = [text(piece) if isinstance(piece, str) else f"coalesce({args[piece - 1]}, '')" for piece in found]
-        fits = " + ".join(f"length({part})" for part in parts) or "0"
-        return f"CASE WHEN {fits} <= {LONGEST} THEN concat('', {', '.join(parts) or text('')}) END"
-
-    return call.let(call.args[1:], body)
-
-
 def _count(sql: str) -> Spelled:
     return Spelled(f"CAST({sql} AS BIGINT)", INT, low=0, high=2**34)
 
 
 SPELLINGS: dict[str, Spelling] = {
-    "join": join,
-    "join_with": join_with,
+    **building.SPELLINGS,
     "repeat": repeat,
     "lpad": _padded("lpad"),
     "rpad": _padded("rpad"),
     "split_part": split_part,
     "initcap": initcap,
-    "translate": translate,
     "ascii": lambda call: _count(f"ascii({call.args[0]})"),
     "chr": character,
     "octet_length": lambda call: _count(f"octet_length({call.args[0]})"),
     "bit_length": lambda call: f"(8L * octet_length({call.args[0]}))",
     "overlay": overlay,
-    "format": format,
     "to_hex": lambda call: f"lower(hex({call.args[0]}))",
     "md5": function("md5"),
     "sha256": lambda call: f"sha2({call.args[0]}, 256)",

@@ -69,6 +69,18 @@ def infix(sign: str) -> Spelling:
     return lambda call: f"({call.args[0]} {sign} {call.args[1]})"
 
 
+def by_type(of_numbers: Spelling, of_times: Spelling) -> Spelling:
+    """Of an operation that numbers and moments both have."""
+
+    def spelling(call: Call) -> Spelled | str:
+        return (of_times if any(arg.type.kind in _OF_TIME for arg in call.args) else of_numbers)(call)
+
+    return spelling
+
+
+_OF_TIME = frozenset({"DATE", "TIMESTAMP", "INTERVAL"})
+
+
 def name(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 

@@ -25,6 +25,7 @@ class Table:
     relation: str
     columns: Mapping[str, str]  # as the source names them, with the engine's types
     place: str = ""  # an expression by which a row is known wherever the table is read, if there is one
+    closed: frozenset[str] = frozenset()  # columns that may not be read
 
     def column(self, wanted: str) -> str | None:
         """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""

@@ -1,8 +1,11 @@
-"""Spellings of comparisons, of three-valued logic and of the functions that choose."""
+"""Spellings of comparisons, of three-valued logic and of the functions that choose: what engines say alike.
+
+Texts are compared as they are put in order: one side that says how is enough.
+"""
 
 from __future__ import annotations
 
-from privql.engines.sql.expressions import Call, Spelled, Spelling, function, infix
+from privql.engines.sql.expressions import Call, Spelled, Spelling
 
 
 def _postfix(words: str) -> Spelling:
@@ -13,8 +16,12 @@ def _joined(word: str) -> Spelling:
     return lambda call: "(" + f" {word} ".join(arg.sql for arg in call.args) + ")"
 
 
+def _compared(sign: str) -> Spelling:
+    return lambda call: f"({call.dialect.ordered(call.args[0])} {sign} {call.args[1]})"
+
+
 def among(call: Call) -> str:
-    return f"({call.args[0]} IN ({', '.join(arg.sql for arg in call.args[1:])}))"
+    return f"({call.dialect.ordered(call.args[0])} IN ({', '.join(arg.sql for arg in call.args[1:])}))"
 
 
 def case(call: Call) -> str:
@@ -36,21 +43,29 @@ def clamp(call: Call) -> Spelled | str:
 
 
 def nullif(call: Call) -> str:
-    return call.let(call.args, lambda x, y: f"CASE WHEN {x} = {y} THEN NULL ELSE {x} END")
+    return call.let(call.args, lambda x, y: f"CASE WHEN {call.dialect.ordered(x)} = {y} THEN NULL ELSE {x} END")
 
 
 def _counting(test: str) -> Spelling:
-    return lambda call: "(" + " + ".join(f"CAST({arg} {test} AS BIGINT)" for arg in call.args) + ")"
+    return lambda call: "(" + " + ".join(f"CAST(CAST({arg} {test} AS INTEGER) AS BIGINT)" for arg in call.args) + ")"
+
+
+def _extreme(name: str) -> Spelling:
+    def spelling(call: Call) -> Spelled | str:
+        first, *others = call.args
+        return f"{name}({', '.join([call.dialect.ordered(first), *map(str, others)])})" if others else first
+
+    return spelling
 
 
 SPELLINGS: dict[str, Spelling] = {
-    "eq": infix("="),
-    "ne": infix("<>"),
-    "lt": infix("<"),
-    "le": infix("<="),
-    "gt": infix(">"),
-    "ge": infix(">="),
-    "is_distinct": infix("IS DISTINCT FROM"),
+    "eq": _compared("="),
+    "ne": _compared("<>"),
+    "lt": _compared("<"),
+    "le": _compared("<="),
+    "gt": _compared(">"),
+    "ge": _compared(">="),
+    "is_distinct": _compared("IS DISTINCT FROM"),
     "is_null": _postfix("IS NULL"),
     "is_true": _postfix("IS TRUE"),
     "is_false": _postfix("IS FALSE"),
@@ -60,11 +75,11 @@ SPELLINGS: dict[str, Spelling] = {
     "not": lambda call: f"(NOT {call.args[0]})",
     "case": case,
     "if": case,
-    "coalesce": function("coalesce"),
+    "coalesce": lambda call: f"coalesce({', '.join(map(str, call.args))})",
     "nullif": nullif,
     "num_nulls": _counting("IS NULL"),
     "num_nonnulls": _counting("IS NOT NULL"),
-    "greatest": function("greatest"),
-    "least": function("least"),
+    "greatest": _extreme("greatest"),
+    "least": _extreme("least"),
     "clamp": clamp,
 }
