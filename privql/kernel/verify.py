@@ -346,7 +346,7 @@ def verified(text: str) -> dict[str, Any]:
     need(len(text) <= LONGEST, "this is too long for a certificate")
     steps: list[Any] = []
     try:
-        told: dict[str, Any] = json.loads(text)
+        told: Any = json.loads(text)
         need(written(told) == text.removesuffix("\n"), "a certificate is written in one way only")
         read(told, CERTIFICATE)
         digest = sha256(written({name: one for name, one in told.items() if name != "digest"}).encode()).hexdigest()
@@ -366,7 +366,7 @@ def verified(text: str) -> dict[str, Any]:
         line |= {"epsilon": sum(epsilon for _, epsilon, _ in met), "delta": sum(delta for *_, delta in met)}
         need(Counter(met) <= Counter(line["paid"]), "this was not paid")
     need(written(costs) == written(told["costs"]), "all together it costs something else")
-    return told
+    return dict(told)
 
 
 def compared(commitments: dict[str, Any], what: str, text: bytes) -> None:

@@ -79,6 +79,7 @@ def test_the_others() -> None:
     assert events(noisy_minimum(ONE, X, None, 4, 0, EPSILON)) == (Event("pure", Cost(EPSILON)),)
 
 
+@pytest.mark.wrong_types
 def test_what_the_kernel_has_not_proved_is_no_event() -> None:
     with pytest.raises(AssertionError):
         events(STEPS)  # type: ignore[arg-type]
