@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,8 +15,20 @@ import pytest
 from privql.conformance.kit import Extent, conformance
 from privql.engines.interface import EngineError, Recognised
 from privql.kernel.features import Steps, Tally, Total
-from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, Field, ValueType, decimal
-from privql.kernel.sums import Keys, Sums
+from privql.kernel.scalars import (
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    TEXT,
+    TIMESTAMP,
+    Apply,
+    Const,
+    Field,
+    ValueType,
+    decimal,
+)
+from privql.kernel.sums import Balance, Key, Keys, Sums
 from privql.kernel.terms import Scan, Unit
 from tests.assurance import assured, length
 from tests.ledger.servers import available
@@ -151,6 +164,62 @@ def decimal_of(value: str | None) -> object:
     from fractions import Fraction
 
     return None if value is None else Fraction(value)
+
+
+def test_rows_of_nobody_are_looked_for_unless_the_server_lets_none_in(server: Any) -> None:
+    """NOT NULL of a table is its own word; that of one which others inherit from is not theirs, nor is a view's."""
+    server.execute("CREATE TABLE t (n bigint NOT NULL, i integer NOT NULL, x text NOT NULL, d date NOT NULL, o bigint)")
+    server.execute("INSERT INTO t VALUES (1, 1, 'a', 'infinity', NULL), (2, 2, 'b', '2024-02-29', 2)")
+    server.execute("CREATE TABLE parent (n bigint NOT NULL)")
+    server.execute("CREATE TABLE child () INHERITS (parent)")
+    server.execute("CREATE TABLE parts (n bigint NOT NULL) PARTITION BY LIST (n)")
+    server.execute("CREATE TABLE one PARTITION OF parts FOR VALUES IN (1)")
+    server.execute("CREATE VIEW v AS SELECT n FROM t")
+
+    def counted(table: str, column: str, type: ValueType) -> tuple[bool, Any]:
+        scan = Scan(table, Unit("person"), (column, type), False, ())
+        with opened(server, "t", "parent", "parts", "v") as engine:
+            term = Sums(scan, (), (Tally(),))
+            return "IS NOT NULL" in engine.emit(term), engine.run(term, SALT).tolist()
+
+    assert counted("t", "n", INT) == counted("t", "i", INT) == counted("t", "x", TEXT) == (False, [[2]])
+    assert counted("t", "o", INT) == (True, [[1]])
+    assert counted("t", "d", DATE) == (True, [[1]]), "infinity is no day"
+    assert counted("t", "x", INT) == (True, [[0]]), "no number"
+    assert counted("t", "n", TEXT)[0]
+    assert counted("parent", "n", INT)[0] and counted("v", "n", INT)[0]
+    assert counted("parts", "n", INT) == (False, [[0]])
+
+
+@pytest.mark.parametrize("bounds", [(-5000, 5000), (0, 700), (300, 99_999_999_99)])
+def test_how_many_numbers_are_nan_is_told_by_their_sum(server: Any, bounds: tuple[int, int]) -> None:
+    server.execute("CREATE TABLE t (k text, x numeric(10,2))")
+    random, type, low, high = Random(4), decimal(10, 2), *bounds
+    for key in ("many", "some", "none", "all"):
+        some = {"many": 50, "some": 1, "none": 0, "all": 0}[key]
+        values = [str(random.randrange(-(10**10) + 1, 10**10) / 100) for _ in range(some)]
+        values += ["NULL"] * 3 + ["'NaN'"] * {"many": 7, "some": 40, "none": 0, "all": 9}[key]
+        server.execute(f"INSERT INTO t VALUES {', '.join(f'({key!r}, {value})' for value in values)}")
+    stored = server.execute("SELECT k, (x * 100)::text FROM t").fetchall()
+    x, steps = Field("x", type), Steps(Field("x", type), Fraction(1, 100), low, high)  # type: ignore[arg-type]
+    some = Apply("lt", (x, Const(Fraction(12), type)), BOOL)
+    whats = (Tally(), Total(steps), Balance(steps), Total(steps, some), Balance(steps, some))
+    members = ("none", "all", "some", "many", None)
+    with opened(server, owner_log=print) as engine:
+        columns = (("k", TEXT), ("x", type))
+        found = engine.run(Sums(asked(columns), (Key(Field("k", TEXT), members),), whats), SALT).tolist()
+        (whole,) = engine.run(Sums(asked(columns), (), whats), SALT).tolist()
+    for key, cells in [*zip(members[:-1], found[:-1], strict=True), ("", whole)]:
+        mine = [None if v in (None, "NaN") else int(float(v)) for k, v in stored if k == key or not key]
+        values = [v for v in mine if v is not None]
+
+        def sums(values: list[int]) -> list[int]:
+            total = sum(min(max(v, low), high) for v in values)
+            return [total, total - low * len(values), high * len(values) - total]
+
+        under = [v for v in values if v < 1200]
+        assert cells == [len(mine), *sums(values), sums(under)[0], *sums(under)[1:]], key
+    assert found[-1] == [0] * 7
 
 
 def test_domains_and_enums_are_read_as_what_they_are_of(server: Any) -> None:

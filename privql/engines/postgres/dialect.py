@@ -23,7 +23,7 @@ _LAST_BYTE_FIRST = "".join(_DIGITS[at : at + 2] for at in range(30, -1, -2))
 
 class _PostgreSQL(Values):
     def measured(self, value: Spelled, by: Steps, grouped: bool) -> Measure:
-        return steps.measured(value, by, self)
+        return steps.measured(value, by, grouped, self)
 
     def whole(self, sum: str, scale: int) -> str:
         return f"({sum} * {self.wide(10**scale)})" if scale else self.wide(sum)

@@ -44,7 +44,11 @@ WITH RECURSIVE made(attnum, type, modifier) AS (
 SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN n.nspname <> 'pg_catalog' THEN 'other ' || t.typname
                   ELSE format_type(m.type, m.modifier) END,
   has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
-  EXISTS (SELECT 1 FROM pg_collation AS l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic)
+  EXISTS (SELECT 1 FROM pg_collation AS l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic),
+  a.attnotnull AND EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid = a.attrelid
+                           AND (c.relkind = 'p' OR c.relkind = 'r' AND NOT c.relhassubclass))
+  AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conrelid = a.attrelid AND c.contype = 'n'
+                  AND NOT c.convalidated AND a.attnum = ANY (c.conkey))
 FROM made AS m JOIN pg_type AS t ON t.oid = m.type AND t.typtype <> 'd' JOIN pg_namespace AS n ON n.oid = t.typnamespace
   JOIN pg_attribute AS a ON a.attrelid = %s AND a.attnum = m.attnum
 ORDER BY a.attnum
@@ -82,11 +86,12 @@ def found_table(connection: psycopg.Connection[Any], table: str, inside: tuple[s
     return Found(
         Table(
             f"{name(schema)}.{name(own)}",
-            {column: physical for column, physical, _, _ in read},
-            closed=frozenset(column for column, _, may, _ in read if not may),
+            {column: physical for column, physical, *_ in read},
+            closed=frozenset(column for column, _, may, *_ in read if not may),
+            filled=frozenset(column for column, *_, filled in read if filled),
             place=_PLACE if reads and kind in _STORED_ROWS else "",
         ),
-        folded=frozenset(column for column, _, _, folded in read if folded),
+        folded=frozenset(column for column, _, _, folded, _ in read if folded),
         writable=bool(writes),
         oid=oid,
         rows=count,

@@ -19,10 +19,11 @@ from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
 
+_MARK = 10**60  # of fewer than 2^63 values of 38 digits, no sum comes near it
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
-def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
+def measured(x: Spelled, steps: Steps, grouped: bool, dialect: Dialect) -> Measure:
     match x.type.kind:
         case "INT" if steps.grid == 1:
             low, high = dialect.literal(max(steps.low, INT_MIN), INT), dialect.literal(min(steps.high, INT_MAX), INT)
@@ -33,9 +34,14 @@ def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
             return Measure(whole_steps(dialect.wide(x), Fraction(1), 2**63, steps, dialect))
         case "DECIMAL" if steps.grid == Fraction(1, 10**x.type.scale) and _within(x, steps):
             low, high = (dialect.literal(end * steps.grid, x.type) for end in (steps.low, steps.high))
-            above = f"CASE WHEN {dialect.finite(x)} THEN {high} END" if x.loose else high
+            mark = _MARK if x.loose and not grouped else 0
+            beyond = dialect.wide(mark) if mark else dialect.literal(None, x.type)
+            above = f"CASE WHEN {dialect.finite(x)} THEN {high} ELSE {beyond} END" if x.loose else high
             sql = f"CASE WHEN {x} > {high} THEN {above} WHEN {x} < {low} THEN {low} ELSE {x} END"
-            return Measure(sql, x.type.scale, _there(x, dialect))  # made whole once a group
+            counted = (
+                x.sql if mark else _there(x, dialect)
+            )  # to ask each value whether it is NaN takes a fourth as long
+            return Measure(sql, x.type.scale, counted, mark=mark)  # made whole once a group
         case "DECIMAL":
             unit, beyond = Fraction(1, 10**x.type.scale), 10**x.type.precision
             units = f"trunc({settled(x, dialect)} * {dialect.wide(10**x.type.scale)})"

@@ -57,6 +57,8 @@ class Aggregates:
     places: dict[str, str] = field(default_factory=dict)  # of rows among others, over all that
     aggregates: dict[str, str] = field(default_factory=dict)
     scales: dict[str, int] = field(default_factory=dict)  # of the sums among them
+    marks: dict[str, int] = field(default_factory=dict)  # of those that tell how many values are none
+    counts: dict[tuple[str, str], str] = field(default_factory=dict)  # of all values, less those that a sum tells
     emitter: ScalarEmitter = field(init=False)
     dialect: Dialect = field(init=False)
 
@@ -88,6 +90,8 @@ class Aggregates:
         x = self.measures.setdefault(measure.sql, self.names.new("s"))
         name = self.add(self.dialect.aggregate("sum", x, of))
         self.scales[name] = measure.scale
+        if measure.mark:
+            self.marks[name] = measure.mark
         if measure.null_as == 0:
             return Summed(name)
         return Summed(name, measure.null_as, self.count("*", of), self.count(measure.counted, of))
@@ -112,7 +116,16 @@ class Aggregates:
 
     def present(self, measure: Measure, of: Of) -> str:
         """How many have steps."""
+        if measure.mark:
+            all_ = self.count(measure.counted, of)
+            return self.counts.setdefault((all_, self.sum(measure, of).column), self.names.new("a"))
         return self.count(measure.counted or self.measures.setdefault(measure.sql, self.names.new("s")), of)
+
+    def marked(self, sum: str) -> str:
+        """How many values that are none a sum tells."""
+        mark = self.marks[sum]
+        dividend = f"(coalesce({sum}, 0) * 2 + {self.dialect.wide(mark)})"
+        return self.dialect.quotient(dividend, self.dialect.wide(2 * mark))
 
     def add(self, aggregate: str) -> str:
         return self.aggregates.setdefault(aggregate, self.names.new("a"))

@@ -67,7 +67,8 @@ def emit(sums: Sums, read: ReadScan, salt: bytes, dialect: Dialect) -> Statement
             case _:
                 assert_never(contribution)
     groups, arrays = by_groups(sums.keys, layer)
-    final = [_whole(name, layer.scales.get(name), dialect) for name in layer.aggregates.values()]
+    final = [_whole(name, layer) for name in layer.aggregates.values()]
+    final += [f"CAST({all_} - {layer.marked(sum_)} AS BIGINT) AS {name}" for (all_, sum_), name in layer.counts.items()]
     sql = f"SELECT {', '.join(['group_at', *final])} FROM {dialect.derived(groups)}"
     return Statement(sql, arrays, draft.publics, tuple(tallies), tuple(totals))
 
@@ -134,10 +135,14 @@ def _grouping(key: Key, layer: Aggregates) -> tuple[Spelled, Scalar]:
     return layer.value(key.value), Field("", key.value.type)
 
 
-def _whole(name: str, scale: int | None, dialect: Dialect) -> str:
+def _whole(name: str, layer: Aggregates) -> str:
     """An aggregate as integers of 64 bits."""
-    if scale is None:
+    dialect = layer.dialect
+    if name not in layer.scales:
         return f"CAST({name} AS BIGINT) AS {name}"
-    sql, half = dialect.whole(f"coalesce({name}, 0)", scale), dialect.wide(HALF)
+    sum_ = f"coalesce({name}, 0)"
+    if name in layer.marks:
+        sum_ = f"({sum_} - {layer.marked(name)} * {dialect.wide(layer.marks[name])})"
+    sql, half = dialect.whole(sum_, layer.scales[name]), dialect.wide(HALF)
     high, low = dialect.quotient(sql, half), dialect.remainder(sql, half)
     return f"CAST({high} AS BIGINT) AS {name}_high, CAST({low} AS BIGINT) AS {name}_low"

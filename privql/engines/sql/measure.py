@@ -22,8 +22,9 @@ _WIDE = 2**126
 class Measure:
     sql: str
     scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale
-    counted: str = ""  # what is not NULL where there are steps, if not the sql itself
+    counted: str = ""  # what is not NULL where there are steps, or what is marked, if not the sql itself
     null_as: int = 0  # what is summed for a NULL, and must be taken off again
+    mark: int = 0  # what is summed for a value that is none: so far beyond all sums that these tell how many there were
 
 
 def clamped(x: str, low: str, high: str) -> str:

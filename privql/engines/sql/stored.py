@@ -26,6 +26,7 @@ class Table:
     columns: Mapping[str, str]  # as the source names them, with the engine's types
     place: str = ""  # an expression by which a row is known wherever the table is read, if there is one
     closed: frozenset[str] = frozenset()  # columns that may not be read
+    filled: frozenset[str] = frozenset()  # columns of which the source itself sees to it that none is NULL
 
     def column(self, wanted: str) -> str | None:
         """The source's own name of a column: the same, or the only one that differs in nothing but ASCII case."""
@@ -55,8 +56,17 @@ def read_table(scan: Scan, table: Table, names: Names, dialect: Dialect, read: R
         return Rows(dialect, (layer,), columns, own, rows_of=scan.table, steady=bool(table.place), alone=True)
     unit, type = scan.unit_column
     written[fresh] = settled(_column(scan, table, unit, type, dialect, read), dialect)
-    layers = Layer(written, source=table.relation), Layer({}, f" WHERE {fresh} IS NOT NULL")
-    return Rows(dialect, layers, columns, Spelled(fresh, type, leaf=True))
+    rows = Rows(dialect, (Layer(written, source=table.relation),), columns, Spelled(fresh, type, leaf=True))
+    return rows if _always(table, unit, type, read) else rows.with_layers(Layer({}, f" WHERE {fresh} IS NOT NULL"))
+
+
+def _always(table: Table, column: str, type: ValueType, read: ReadColumn) -> bool:
+    """Whether it has a value in each row: as stored, and as read. Numbers and texts are read whatever they are."""
+    own = table.column(column)
+    if own is None or own not in table.filled or type.kind not in ("INT", "TEXT"):
+        return False
+    stored = read(own, table.columns[own])
+    return stored is not None and stored.type == type and not stored.loose
 
 
 def _column(scan: Scan, table: Table, column: str, type: ValueType, dialect: Dialect, read: ReadColumn) -> Spelled:
