@@ -14,6 +14,7 @@ from lark.exceptions import GrammarError
 import privql.syntax
 from privql.syntax import RESERVED, ast, parse_query, parse_statement, quote, table, unparse
 from privql.syntax.automaton import automaton
+from privql.syntax.lexer import lex
 from privql.syntax.names import KEYWORDS
 from privql.syntax.parse import _actions
 
@@ -90,6 +91,18 @@ def test_every_other_word_is_a_name(position: str) -> None:
             assert unparse(parse_statement(position.replace("@", spelled))).replace('"', "") == plain.replace(
                 "zz", spelled
             )
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_what_can_follow_is_what_can_be_read_on_with(position: str) -> None:
+    """Behind every token of a statement: found for all terminals at once, and one by one."""
+    machine = automaton()
+    kinds = lex(position.replace("@", "a")).tokens.kinds
+    for end in range(len(kinds)):
+        states = [machine.starts["statement"]]
+        assert machine.advance(states, kinds[:end]) == end
+        one_by_one = {name for kind, name in enumerate(machine.terminals) if machine.advance(list(states), [kind])}
+        assert machine.admitted(states) == one_by_one
 
 
 def test_every_word_at_all_is_a_name_after_as_and_after_a_dot() -> None:

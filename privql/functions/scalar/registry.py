@@ -159,7 +159,7 @@ def evaluate_term(term: Scalar, row: Mapping[str, Value]) -> Value:
     if isinstance(term, Const):
         return term.value
     kept = _KNOWN.get(id(term))
-    if kept is None or kept[0] is not term:
+    if kept is None:
         if len(_KNOWN) > _MOST_KNOWN:
             _KNOWN.clear()
         kept = _KNOWN[id(term)] = term, _unrolled(term)
