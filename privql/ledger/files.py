@@ -91,8 +91,9 @@ class FileStore(Store):
                 self._changes = connection.total_changes
                 # another number if any other connection has committed since, in whichever process
                 (state,) = connection.execute("PRAGMA data_version").fetchone()
-                if not connection.remembered.still(_STATE, state):
-                    self._still_up_to_date(connection)
+                if not connection.remembered.holds(_STATE, state):
+                    self._still_up_to_date(connection)  # each time anew, if it is refused
+                    connection.remembered.anew(_STATE, state)
                 return
             except sqlite3.OperationalError as problem:
                 if _code(problem) != sqlite3.SQLITE_BUSY or monotonic() > patience:

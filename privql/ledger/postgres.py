@@ -80,8 +80,8 @@ class PostgresStore(Store):
         last = connection.execute("SELECT position, head FROM entry ORDER BY position DESC LIMIT 1").fetchone()
         if last is None:
             connection.remembered.forget()
-        else:
-            connection.remembered.still(chain.HEAD, tuple(last))
+        elif not connection.remembered.holds(chain.HEAD, tuple(last)):
+            connection.remembered.anew(chain.HEAD, tuple(last))
 
     def _clean(self, connection: Any) -> None:
         """What was erased leaves the tables; the log of the server and its backups are its owner's to see to."""

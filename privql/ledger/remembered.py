@@ -4,7 +4,7 @@ before it has left.
 A fact is true in a transaction that begins where the connection's last one ended. Whether it does is asked of whatever
 holds the ledger (`_begin` of a store): a file tells that in the way in which SQLite finds out for itself whether the
 pages that it has in memory are those of the file. Whoever writes a fact says here what it is from now on, or forgets
-it; a transaction that fails when something was written forgets everything.
+it; a transaction that fails when something was written forgets everything, and so does one that was never seen to end.
 """
 
 from __future__ import annotations
@@ -22,14 +22,25 @@ class Remembered:
     def __init__(self) -> None:
         self._facts: dict[Name, Any] = {}
         self.written = False  # whether the transaction has said what something is from now on
+        self._open = False  # whether a transaction has begun of which it is not known how it ended
 
-    def still(self, what: Name, fact: object) -> bool:
-        """Whether this is so yet; else nothing is remembered but that it is so now."""
-        if what in self._facts and self._facts[what] == fact:
-            return True
+    def begins(self) -> None:
+        if self._open:  # its end was interrupted: nobody knows which of the facts came of it
+            self.forget()
+        self._open, self.written = True, False
+
+    def ended(self) -> None:
+        """Committed, or undone and what it wrote forgotten."""
+        self._open = False
+
+    def holds(self, what: Name, fact: object) -> bool:
+        """Whether this is remembered, and is still so."""
+        return what in self._facts and self._facts[what] == fact
+
+    def anew(self, what: Name, fact: object) -> None:
+        """Nothing is remembered but this."""
         self.forget()
         self._facts[what] = fact
-        return False
 
     def known(self, what: Name, read: Callable[[], Fact]) -> Fact:
         """As it is remembered, or read now."""

@@ -61,10 +61,11 @@ class Store(ABC):
                 self._check_place()
                 if connection.in_transaction:  # an earlier rollback failed
                     connection.execute("ROLLBACK")
-                connection.remembered.written = False
+                connection.remembered.begins()
                 self._begin(connection, kind)
                 yield connection
                 connection.execute("COMMIT")
+                connection.remembered.ended()
             except BaseException as problem:
                 self._undo(problem)
                 raise
@@ -113,6 +114,7 @@ class Store(ABC):
                     self._connection.remembered.forget()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
+                self._connection.remembered.ended()
         except self.troubles:
             broken = True
         if broken and not self.memory:

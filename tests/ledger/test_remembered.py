@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +16,8 @@ import pytest
 from privql.ledger import BudgetRow, Ledger, LedgerError, OverBudget, Permit, Replay, chain
 from privql.ledger.policies import newest
 from privql.ledger.remembered import Remembered, of
+from privql.ledger.schema import VERSION
+from privql.ledger.store import Store
 from tests.ledger.asking import ask, budget, ledger, permit, plan
 from tests.ledger.told_time import START, Clock
 
@@ -211,3 +213,35 @@ def failing(trouble: type[BaseException]) -> Callable[..., str]:
         raise trouble("now")
 
     return fail
+
+
+def test_a_layout_that_is_not_ours_is_refused_however_often_it_is_asked(tmp_path: Path) -> None:
+    with ledger(path=tmp_path / "l") as made:
+        permit(made, ask("a", "0.1"))
+        with closing(sqlite3.connect(tmp_path / "l")) as newer:
+            newer.execute(f"PRAGMA user_version = {VERSION + 1}")
+        for _ in range(3):
+            with pytest.raises(LedgerError, match="newer PrivQL"):
+                made.reserve(ask("b", "0.1"))
+
+
+@pytest.mark.parametrize("interrupted", ["_undo", "_roll_back"])
+def test_of_a_rollback_that_is_interrupted_nothing_is_remembered(
+    path: str, interrupted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C, and Ctrl-C again before what was written is forgotten."""
+    with ledger(budget(1), path=path) as made:
+        permit(made, ask("a", "0.4"))
+        tell = chain.tell
+        with monkeypatch.context() as patch:
+            patch.setattr(chain, "tell", lambda *row: (tell(*row), _interrupt()))
+            patch.setattr(Store, interrupted, _interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                made.reserve(ask("b", "0.2"))
+        assert made.spent("patient").epsilon == Fraction("0.4")
+        assert permit(made, ask("c", "0.4")).release_id == "r2"
+        assert made.spent("patient").epsilon == Fraction("0.8") and made.verify() == ()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
