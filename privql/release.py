@@ -20,7 +20,7 @@ import numpy as np
 from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
-from privql.kernel.events import Events, among, events, read_within
+from privql.kernel.events import Events, Losing, among, events, read_within
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked, Way
 from privql.kernel.places import Runs, chosen
@@ -38,7 +38,7 @@ from privql.noise.picks import picked
 from privql.noise.selection import counted, kept
 
 Rows = list[tuple[Any, ...]]  # a group's noisy cells each, or the keys of one that was kept, or one level
-Wanted = Measured | Together | Selected | Chosen | Placed | Picked
+Wanted = Losing
 
 
 class Samplers:

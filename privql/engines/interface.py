@@ -1,8 +1,8 @@
 """What every engine offers, and what it may say when it fails.
 
-An engine reads sources and computes the exact integer cells of a `Sums`. It draws no noise and never sees a budget.
-What goes wrong inside it depends on rows, so all of that is one constant error; only facts that the policy states
-anyway - a file that is not there, a column that it lacks - are told apart, before anything is charged.
+An engine reads sources and computes exact integers of them: sums, groups and ranks. It draws no noise and never sees a
+budget. What goes wrong inside it depends on rows, so all of that is one constant error; only facts that the policy
+states anyway - a file that is not there, a column that it lacks - are told apart, before anything is charged.
 """
 
 from __future__ import annotations

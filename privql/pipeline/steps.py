@@ -19,15 +19,16 @@ from privql.finish.cells import finish_block
 from privql.finish.recipe import Level, Recipe
 from privql.finish.table import Table
 from privql.frozen import frozen, inside
+from privql.kernel.events import Losing
 from privql.kernel.measure import Measured as Sums
 from privql.kernel.scalars import Apply, Field, ValueType, fields
 from privql.kernel.selection import Count
 from privql.kernel.sums import Hats, cells
-from privql.plan.program import BlockPlan, Released
+from privql.plan.program import BlockPlan
 from privql.plan.ranks import cell
 
 Rows = list[tuple[Any, ...]]
-Release = Callable[[int, Sequence[Released], Mapping[str, Table]], list[Rows]]
+Release = Callable[[int, Sequence[Losing], Mapping[str, Table]], list[Rows]]
 Merge = Callable[[BlockPlan, Rows], Rows]  # with the earlier answers of a release that is made more accurate
 Computed = Callable[[CheckedQuery, Sequence[Table]], Table]  # by the post-processor, of what is released or public
 
@@ -94,7 +95,7 @@ class Program:
         """Whether groups or bounds are still to be found."""
         return bool(plan.looked_for) and plan.block.index not in self.bounded
 
-    def _wanted(self, plan: BlockPlan) -> Sequence[Released]:
+    def _wanted(self, plan: BlockPlan) -> Sequence[Losing]:
         """What to measure next; nothing, where no group was found."""
         if self._looks(plan):
             return plan.looked_for

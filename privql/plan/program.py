@@ -30,8 +30,6 @@ from privql.plan.reach import moved, wanted
 from privql.plan.related import PublicRows
 from privql.plan.selection import Selection
 
-Released = Made | Together | Selected | Chosen
-
 
 @frozen
 class BlockPlan:

@@ -95,12 +95,6 @@ class DuckDBEngine(SqlEngine):
             self._connection.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def __enter__(self) -> DuckDBEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- inside
 
     def _look(self, table: str) -> Table:

@@ -82,12 +82,6 @@ class PostgresEngine(SqlEngine):
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> PostgresEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- inside
 
     def _look(self, table: str) -> Table:

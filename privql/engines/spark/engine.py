@@ -49,12 +49,6 @@ class SparkEngine(SqlEngine):
         with self._turn, suppress(Exception):  # a server that is gone has nothing left to close
             self._leave()
 
-    def __enter__(self) -> SparkEngine:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- inside
 
     def _look(self, table: str) -> Table:

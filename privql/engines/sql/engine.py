@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,12 @@ class SqlEngine:
     def __init__(self, owner_log: OwnerLog | None) -> None:
         self._owner_log = owner_log
         self._turn = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` that names the table and column if a source or a column is not there."""
@@ -141,6 +147,9 @@ class SqlEngine:
         return not self._safely(found)
 
     # ---- inside
+
+    def close(self) -> None:
+        raise NotImplementedError
 
     def _look(self, table: str) -> Table:
         """A table as it is now, or an `EngineError` that names it."""
