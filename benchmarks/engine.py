@@ -31,13 +31,14 @@ import duckdb
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import Engine, Source
 from privql.kernel.features import Steps, Tally, Total
-from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, ValueType, decimal
 from privql.kernel.sums import Balance, Contribution, Key, Sums
 from privql.kernel.terms import Project, Scan, Unit
 
 REGIONS = tuple(f"region {i}" for i in range(8))
 PRICE = decimal(10, 2)
-RANGES: dict[str, tuple[ValueType, Value, Value, Fraction]] = {
+Number = int | float | Fraction
+RANGES: dict[str, tuple[ValueType, Number, Number, Fraction]] = {
     "i": (INT, 0, 100, Fraction(1)),
     "d": (PRICE, Fraction(0), Fraction(10000), Fraction(1, 100)),
     "f": (FLOAT, 0.0, 64.0, Fraction(1, 2**34)),
@@ -76,7 +77,7 @@ def query(contributions: tuple[Contribution, ...], columns: tuple[str, ...], gro
 
 def steps(column: str) -> Steps:
     type, low, high, grid = RANGES[column]
-    return Steps(Field(column, type), grid, int(Fraction(low) / grid), int(Fraction(high) / grid))  # type: ignore[arg-type]
+    return Steps(Field(column, type), grid, int(Fraction(low) / grid), int(Fraction(high) / grid))
 
 
 Times = tuple[float, float]  # of the clock, of the processors

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, assert_never, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from privql.audit import reference
 from privql.audit.reference.ranks import ranked
 from privql.audit.reference.values import Tables
 from privql.audit.world import read
-from privql.engines.interface import NO_PUBLICS, Cells, Computing, Publics
+from privql.engines.interface import NO_PUBLICS, Cells, Computing, Group, Publics, Term
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked
@@ -22,8 +22,8 @@ from privql.kernel.sums import Keys, Sums
 from privql.release import Wanted
 
 SALT = b"audited"
-Group = tuple[tuple[Value, ...], int]
-Question = Sums | Ranks | Keys
+_Asked = TypeVar("_Asked", bound=Term)
+_Answer = TypeVar("_Answer")
 
 
 class ByReference:
@@ -47,46 +47,52 @@ def _rows(publics: Publics) -> Mapping[str, Sequence[tuple[Value, ...]]]:
     return {name: given.rows for name, given in publics.items()}
 
 
-def asked(engine: Computing, term: Question, publics: Publics) -> object:
-    match term:
-        case Sums():
-            return engine.run(term, SALT, publics)
-        case Ranks():
-            return engine.ranks(term, SALT, publics)
-        case Keys():
-            return engine.groups(term, SALT, publics)
-        case _:
-            assert_never(term)
-
-
-class Remembering:
-    """An engine that is asked each question once, by one salt: what is drawn upon its answers is drawn anew."""
+class Through:
+    """An engine that another one answers for."""
 
     def __init__(self, engine: Computing) -> None:
         self._engine = engine
-        self._known: dict[Question, Any] = {}
-        self._last: dict[int, tuple[Question, Any]] = {}  # the same, by the very term: found sooner
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
-        return cast("Cells", self._ask(sums, publics))
+        return self._engine.run(sums, salt, publics)
 
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
-        return cast("list[Ranked]", self._ask(ranks, publics))
+        return self._engine.ranks(ranks, salt, publics)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
-        return cast("list[Group]", self._ask(keys, publics))
+        return self._engine.groups(keys, salt, publics)
 
-    def _ask(self, term: Question, publics: Publics) -> object:
-        kept = self._last.get(id(term))
+
+class Remembering(Through):
+    """An engine that is asked each question once, by one salt: what is drawn upon its answers is drawn anew."""
+
+    def __init__(self, engine: Computing) -> None:
+        super().__init__(engine)
+        self._known: dict[Term, Any] = {}
+        self._by_id: dict[int, tuple[Term, Any]] = {}  # the same, by the very term: found sooner
+
+    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
+        return self._once(sums, super().run, publics)
+
+    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
+        return self._once(ranks, super().ranks, publics)
+
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
+        return self._once(keys, super().groups, publics)
+
+    def _once(self, term: _Asked, answer: Callable[[_Asked, bytes, Publics], _Answer], publics: Publics) -> _Answer:
+        kept = self._by_id.get(id(term))
         if kept is not None and kept[0] is term:
-            return kept[1]
+            known: _Answer = kept[1]
+            return known
         if term not in self._known:
-            self._known[term] = asked(self._engine, term, publics)
-        self._last[id(term)] = term, self._known[term]
-        return self._known[term]
+            self._known[term] = answer(term, SALT, publics)
+        found: _Answer = self._known[term]
+        self._by_id[id(term)] = term, found
+        return found
 
     @property
-    def answers(self) -> Mapping[Question, Any]:
+    def answers(self) -> Mapping[Term, Any]:
         """All that it was asked, and what it said."""
         return self._known
 

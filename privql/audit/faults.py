@@ -11,14 +11,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privql.audit.claims import Claim
-from privql.engines.interface import NO_PUBLICS, Cells, Computing, EngineError, Publics
+from privql.audit.exact import Through
+from privql.check.conditions import also, present
+from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics, Term
 from privql.frozen import frozen, inside, rebuilt
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import Together
 from privql.kernel.picks import Way
 from privql.kernel.places import Runs
-from privql.kernel.ranks import Ranked, Ranks
-from privql.kernel.scalars import BOOL, Apply, Value
+from privql.kernel.ranks import Ranks
+from privql.kernel.scalars import Apply
 from privql.kernel.selection import Count, Keep, Selected
 from privql.kernel.sums import Balance, Contribution, Keys, Sums, cells
 from privql.kernel.terms import KeepRows
@@ -88,23 +90,7 @@ class MoreThanThere(Samplers):
         return super().counted([number + law.reach for number in units], law)
 
 
-class _Lying:
-    """An engine that is asked for something else than what was proved, or answers otherwise."""
-
-    def __init__(self, engine: Computing) -> None:
-        self._engine = engine
-
-    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
-        return self._engine.run(sums, salt, publics)
-
-    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
-        return self._engine.ranks(ranks, salt, publics)
-
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
-        return self._engine.groups(keys, salt, publics)
-
-
-class _WithoutLimit(_Lying):
+class _WithoutLimit(Through):
     """A unit's rows all count, however many they are."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
@@ -121,7 +107,7 @@ def _unlimited(node: Any) -> Any:
     return rebuilt(node.input, _unlimited) if isinstance(node, KeepRows) else None
 
 
-class _WithoutClamp(_Lying):
+class _WithoutClamp(Through):
     """Bounds are not enforced, neither those of a declaration nor those of a sum: Σ(s - low) of any s there is."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
@@ -148,9 +134,7 @@ def _wide(one: Contribution) -> tuple[Contribution, ...]:
         case Total(steps=steps):
             return (replace(one, steps=_endless(steps)),)
         case Balance(steps=steps, where=where):
-            there = Apply("not", (Apply("is_null", (steps.value,), BOOL),), BOOL)
-            both = there if where is None else Apply("and", (where, there), BOOL)
-            return Total(_endless(steps), where), Tally(both)
+            return Total(_endless(steps), where), Tally(also(where, present(steps.value)))
         case _:
             return (one,)
 
@@ -167,7 +151,7 @@ def _unclamped(node: Any) -> Any:
             return None
 
 
-class _Failing(_Lying):
+class _Failing(Through):
     """It cannot bear an odd number: of the cells together, of units or of values."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
@@ -198,7 +182,7 @@ def _summing(wanted: Sequence[Wanted]) -> bool:
     return any(isinstance(each, (Total, Balance)) for one in sums for each in one.contributions)
 
 
-def terms_of(wanted: Sequence[Wanted]) -> list[Sums | Keys | Ranks]:
+def terms_of(wanted: Sequence[Wanted]) -> list[Term]:
     return [each.term for one in wanted for each in (one.of if isinstance(one, Together) else (one,))]
 
 

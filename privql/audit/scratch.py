@@ -13,14 +13,13 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from privql.audit.exact import Through
 from privql.audit.reference.values import Tables
 from privql.diagnostics import Source
-from privql.engines.interface import NO_PUBLICS, Cells, Computing, Publics, Querying
+from privql.engines.interface import Computing, Querying, Term
 from privql.engines.interface import Source as Rows
 from privql.kernel.events import Events
-from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value
-from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Scan
 from privql.ledger import Ledger, Permit
 from privql.names import fold
@@ -64,26 +63,18 @@ class Wrapped(Places):
         return Within(engine, self.wrap(engine))
 
 
-class Within:
+class Within(Through):
     """An engine whose sums another one says."""
 
     def __init__(self, engine: Querying, says: Computing) -> None:
-        self._engine, self._says = engine, says
+        super().__init__(says)
+        self._asked_first = engine
 
     def preflight(self, scans: Iterable[Scan]) -> None:
-        self._engine.preflight(scans)
+        self._asked_first.preflight(scans)
 
-    def rehearse(self, term: Sums | Keys | Ranks) -> None:
-        self._engine.rehearse(term)
-
-    def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
-        return self._says.run(sums, salt, publics)
-
-    def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
-        return self._says.ranks(ranks, salt, publics)
-
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
-        return self._says.groups(keys, salt, publics)
+    def rehearse(self, term: Term) -> None:
+        self._asked_first.rehearse(term)
 
 
 class Scratch:

@@ -30,6 +30,15 @@ def both(terms: Sequence[Scalar]) -> Scalar | None:
     return None if not terms else terms[0] if len(terms) == 1 else Apply("and", tuple(terms), BOOL)
 
 
+def also(where: Scalar | None, test: Scalar) -> Scalar:
+    return test if where is None else Apply("and", (where, test), BOOL)
+
+
+def present(value: Scalar) -> Scalar:
+    """It is not NULL."""
+    return Apply("not", (Apply("is_null", (value,), BOOL),), BOOL)
+
+
 def equated(test: Scalar, ours: Collection[str], theirs: Collection[str]) -> tuple[Scalar, Scalar] | None:
     """Of an equality of one side's value with one that is made of the other's columns: the two, in this order."""
     if isinstance(test, Apply) and test.op == "eq":

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, unordered
+from privql.check.conditions import also
 from privql.check.lists import MOST, Fields, column, how_many, numbered, of_one_type
 from privql.check.measured import counted, number
 from privql.check.operations import apply, coerce
@@ -64,7 +65,7 @@ def _counts(node: ast.Call, value: Typed, bin: Typed, count: int, where: Scalar 
         each = []
         for at in range(1, count + 1):
             inside: Scalar = Apply("eq", (bin.term, Const(at, INT)), BOOL)
-            inside = inside if where is None else Apply("and", (where, inside), BOOL)
+            inside = also(where, inside)
             call = AggregateCall("count", (value.term,) if node.distinct else (), INT, node.distinct, (), inside)
             each.append(Typed(collector.aggregate(call, domain), domain, node.span))
         return column(each, node, place)

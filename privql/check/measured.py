@@ -9,6 +9,7 @@ from fractions import Fraction
 from privql.check import constants
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed, unordered
+from privql.check.conditions import also, present
 from privql.check.made_of import counted_if, one_decides
 from privql.check.operations import not_yet
 from privql.check.relations import Aggregate
@@ -16,7 +17,7 @@ from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import Domain, interval, number_text
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, Scalar, Value, ValueType, decimal
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -95,8 +96,7 @@ def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, place: 
     if node.privacy is not None and node.privacy.bounds_auto:
         raise refuse("PQL0408", "a count needs no bounds", node.privacy.span, help="leave out BOUNDS AUTO")
     if argument is not None and argument.domain.nullable:
-        present = Apply("not", (Apply("is_null", (argument.term,), BOOL),), BOOL)
-        where = present if where is None else Apply("and", (where, present), BOOL)
+        where = also(where, present(argument.term))
     return counted(node, argument.term if argument is not None and node.distinct else None, where, place)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed, unordered
-from privql.check.conditions import both
+from privql.check.conditions import also, present
 from privql.check.lists import MOST, Fields, column, how_many, numbered
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import Aggregate, Choice
@@ -18,7 +18,7 @@ from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
 from privql.domains import finite
 from privql.kernel.picks import Way
-from privql.kernel.scalars import BOOL, Apply, Value
+from privql.kernel.scalars import Value
 from privql.syntax import ast, unparse
 
 _WAYS: dict[str, Way] = {
@@ -76,8 +76,7 @@ def _picked(node: ast.Call, place: Place, picks: int) -> list[Typed]:
     value = ex.typed(nodes[0], inner)
     value = coerce(value, value.type) if value.text is not None else value
     candidates = _candidates(value, name, picks, nodes[0], place)
-    present = Apply("not", (Apply("is_null", (value.term,), BOOL),), BOOL)
-    counted = both((present,) if where is None else (where, present))
+    counted = also(where, present(value.term))
     answer = finite(candidates, False, value.domain.grid)
     made = []
     together = place.context.fresh() if picks > 1 else ""

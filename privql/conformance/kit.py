@@ -13,17 +13,16 @@ from privql.audit.reference.ranks import ranked
 from privql.audit.reference.relations import counted
 from privql.conformance.pools import Call, calls
 from privql.conformance.report import Counted, Report
-from privql.conformance.rows import Columns, Row, column
+from privql.conformance.rows import Row, column
 from privql.conformance.terms import COLUMNS, Terms, hostile_rows
 from privql.conformance.trees import Rows, Trees, tables
-from privql.engines.interface import Engine, EngineError
-from privql.engines.opening import Stored
+from privql.engines.interface import Columns, Engine, EngineError, Stored, Term
 from privql.frozen import frozen, inside
 from privql.functions.scalar import evaluate
-from privql.kernel.features import Steps
+from privql.kernel.features import Total
 from privql.kernel.ranks import FARTHEST, Rank, Ranks
 from privql.kernel.scalars import INT, Apply, Const, Field, Scalar, Value, ValueType
-from privql.kernel.sums import Keys, Sums
+from privql.kernel.sums import Balance, Hats, Keys, Sums
 from privql.kernel.terms import Project, Public, Relation, Scan, Unit
 
 SALT = b"\x00salt\xff"
@@ -208,24 +207,26 @@ def _terms(random: Random, many: int, kept: _Kept, found: Counted) -> None:
             _sums(sums, engine, data, {}, found)
             columns = [*reference.types(sums.input).items()]
             _keys(Keys(sums.input, tuple(random.sample(columns, min(len(columns), 3)))), engine, data, found)
-            ranks = _ranks(sums, random)
-            if ranks is not None:
-                _tried(ranks, lambda r=ranks: (engine.ranks(r, SALT), ranked(r, data, SALT)), found)  # type: ignore[misc]
+            if (ranks := _ranks(sums, random)) is not None:
+                _near(ranks, engine, data, found)
 
 
 def _keys(keys: Keys, engine: Engine, data: Data, found: Counted) -> None:
     _tried(keys, lambda: (engine.groups(keys, SALT), counted(keys, data, SALT)), found)
 
 
+def _near(ranks: Ranks, engine: Engine, data: Data, found: Counted) -> None:
+    _tried(ranks, lambda: (engine.ranks(ranks, SALT), ranked(ranks, data, SALT)), found)
+
+
 def _ranks(sums: Sums, random: Random) -> Ranks | None:
     """The values near some ranks, of what one of the contributions adds up."""
-    of = [one for one in sums.contributions if isinstance(getattr(one, "steps", None), Steps)]
+    of = [one for one in sums.contributions if isinstance(one, (Total, Balance, Hats))]
     if not of or not sums.groups:
         return None
     shares = sorted(random.sample((Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 3)), random.choice((1, 2))))
     ranks = tuple(Rank(share, random.choice((0, 0, 1, -7))) for share in shares)
-    steps: Steps = of[0].steps  # type: ignore[union-attr]
-    return Ranks(sums.input, sums.keys, steps, of[0].where, ranks, random.choice((1, 40, FARTHEST)))
+    return Ranks(sums.input, sums.keys, of[0].steps, of[0].where, ranks, random.choice((1, 40, FARTHEST)))
 
 
 def _trees(random: Random, many: int, kept: _Kept, found: Counted) -> None:
@@ -258,7 +259,7 @@ def _sums(sums: Sums, engine: Engine, data: Data, publics: Rows, found: Counted)
     _tried(sums, lambda: (engine.run(sums, SALT, given).tolist(), reference.run(sums, data, SALT, publics)), found)
 
 
-def _tried(term: Sums | Keys | Ranks, both: Callable[[], tuple[object, object]], found: Counted) -> None:
+def _tried(term: Term, both: Callable[[], tuple[object, object]], found: Counted) -> None:
     """Counted for each primitive that the term is made of."""
     of = [type(term).__name__, *_primitives(term)]
     for primitive in of:
@@ -277,7 +278,7 @@ def _tried(term: Sums | Keys | Ranks, both: Callable[[], tuple[object, object]],
             found.wrong(primitive, f"{got} instead of {wanted}")
 
 
-def _primitives(term: Sums | Keys | Ranks) -> list[str]:
+def _primitives(term: Term) -> list[str]:
     """Of relations, features and contributions, not of scalars: those were tried one by one."""
     names: dict[str, None] = {}
     todo: list[object] = [*inside(term)]

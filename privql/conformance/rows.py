@@ -8,7 +8,6 @@ from privql.conformance.pools import hostile, some_value
 from privql.kernel.scalars import Value, ValueType
 
 Row = dict[str, Value]
-Columns = tuple[tuple[str, ValueType], ...]
 
 EXTRA: dict[str, tuple[Value, ...]] = {
     "TEXT": (

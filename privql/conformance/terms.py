@@ -10,7 +10,8 @@ from random import Random
 
 from privql.audit.reference import types
 from privql.conformance.pools import NARROW, PRICE, WIDE, Call, calls, some_value
-from privql.conformance.rows import Columns, Row, column
+from privql.conformance.rows import Row, column
+from privql.engines.interface import Columns
 from privql.functions.scalar import resolve_cast
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import (

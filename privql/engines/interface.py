@@ -7,7 +7,7 @@ states anyway - a file that is not there, a column that it lacks - are told apar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from privql.frozen import frozen
@@ -35,6 +35,13 @@ ErrorKind = Literal[
     "endless",
     "failed",
 ]
+
+
+Term = Sums | Keys | Ranks
+Columns = tuple[tuple[str, ValueType], ...]
+Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]  # tables of given rows, by name
+Group = tuple[tuple[Value, ...], int]
+OwnerLog = Callable[[BaseException], None]  # who is handed what an engine truly said
 
 
 @frozen
@@ -74,7 +81,7 @@ class PublicRows(Protocol):
     """Rows that anybody may know, in the columns that a `Public` names."""
 
     @property
-    def columns(self) -> tuple[tuple[str, ValueType], ...]: ...
+    def columns(self) -> Columns: ...
 
     @property
     def rows(self) -> tuple[tuple[Value, ...], ...]: ...
@@ -112,7 +119,7 @@ class Computing(Protocol):
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
         """The values of each group near the wanted rank, in order, one group after the other as in `run`."""
 
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
 
 
@@ -122,19 +129,19 @@ class Querying(Computing, Protocol):
     def preflight(self, scans: Iterable[Scan]) -> None:
         """Raise an `EngineError` if a source or a column that a scan needs is not there."""
 
-    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+    def rehearse(self, term: Term) -> None:
         """Raise an `EngineError` if it cannot be run, as far as that shows before anything is charged: whatever the
         rows are, for none is read."""
 
 
 class Engine(Querying, Protocol):
-    def readable(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+    def readable(self, table: str, columns: Columns) -> bool:
         """For the owner: whether every stored value of these columns can be read, if only as NULL."""
 
-    def unique(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+    def unique(self, table: str, columns: Columns) -> bool:
         """For the owner: whether no two rows agree in these columns, rows with a NULL among them left aside."""
 
-    def complete(self, table: str, columns: tuple[tuple[str, ValueType], ...]) -> bool:
+    def complete(self, table: str, columns: Columns) -> bool:
         """For the owner: whether every row has a value in each of these columns."""
 
     def interrupt(self) -> None:
@@ -175,7 +182,7 @@ class Advice:
 class Recognised:
     """By which of a table's columns its rows are known: whose they are, and as which one."""
 
-    owners: tuple[tuple[str, ValueType], ...]  # the unit's, and those that refer to another table
+    owners: Columns  # the unit's, and those that refer to another table
     keys: tuple[tuple[str, ...], ...]  # no two rows of which agree, as is verified
 
 

@@ -9,11 +9,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
-from privql.engines.interface import NO_PUBLICS, Cells, Engine, EngineError, Picky, Progressing, Publics, Steady, scans
+from privql.engines.interface import (
+    NO_PUBLICS,
+    Cells,
+    Columns,
+    Engine,
+    EngineError,
+    Group,
+    OwnerLog,
+    Picky,
+    Progressing,
+    Publics,
+    Steady,
+    Stored,
+    Term,
+    scans,
+)
 from privql.frozen import frozen
 from privql.kernel.ranks import Ranked, Ranks
 from privql.kernel.scalars import Value, ValueType
@@ -25,10 +42,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-OwnerLog = Callable[[BaseException], None]
 Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
-Columns = tuple[tuple[str, ValueType], ...]
-Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]  # tables of given rows, by name
 
 
 @frozen
@@ -88,13 +102,10 @@ def _module(kind: str, address: object) -> ModuleType:
         raise ConnectionProblem(
             f"nothing here reads `{shown(address)}`", f"an address begins with {there}, or is a path"
         )
-    try:
-        return import_module(known.module)
-    except ImportError as missing:
-        if (missing.name or "").partition(".")[0] != known.needs:
-            raise
-    told = f"`{shown(address)}` cannot be read: it needs the package {known.needs}"
-    raise ConnectionProblem(told, f"install `privql[{known.extra}]`")
+    if known.needs and find_spec(known.needs) is None:
+        told = f"`{shown(address)}` cannot be read: it needs the package {known.needs}"
+        raise ConnectionProblem(told, f"install `privql[{known.extra}]`")
+    return import_module(known.module)
 
 
 class Engines:
@@ -129,12 +140,12 @@ class Engines:
     def preflight(self, scans: Iterable[Scan]) -> None:
         for scan in scans:
             self._place_of([scan])
-            self._beforehand(scan.table, lambda engine, scan=scan: engine.preflight([scan]))  # type: ignore[misc]
+            self._beforehand(scan.table, partial(_preflight, [scan]))
 
-    def rehearse(self, term: Sums | Keys | Ranks) -> None:
+    def rehearse(self, term: Term) -> None:
         self._of(scans(term.input)).rehearse(term)
 
-    def picky(self, term: Sums | Keys | Ranks) -> Picky | None:
+    def picky(self, term: Term) -> Picky | None:
         """The engine of a term's tables, if not all public texts can be handed over to it."""
         engine = self._of(scans(term.input))
         return engine if isinstance(engine, Picky) else None
@@ -145,7 +156,7 @@ class Engines:
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
         return self._of(scans(ranks.input)).ranks(ranks, salt, publics)
 
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[tuple[tuple[Value, ...], int]]:
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
         return self._of(scans(keys.input)).groups(keys, salt, publics)
 
     def readable(self, table: str, columns: Columns) -> bool:
@@ -168,7 +179,7 @@ class Engines:
 
     def of_table(self, table: str) -> Engine:
         """The engine that has it."""
-        return self._at(table)
+        return self._in(self._place(table), table)
 
     def forget(self, place: str) -> None:
         """What is read there is opened anew when it is next needed."""
@@ -207,9 +218,6 @@ class Engines:
             raise EngineError("unsupported")
         return places.pop()
 
-    def _at(self, table: str) -> Engine:
-        return self._in(self._place(table), table)
-
     def _place(self, table: str) -> str:
         if table not in self._places:
             raise EngineError("missing source", table)
@@ -226,3 +234,7 @@ class Engines:
         except Exception as cause:
             self._owner_log(cause)
         raise EngineError("unreachable", table)  # outside: else the cause is its context
+
+
+def _preflight(scans: list[Scan], engine: Engine) -> None:
+    engine.preflight(scans)

@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from privql.check.conditions import present
 from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.engines.connections import ConnectionProblem, Connections, shown
 from privql.engines.interface import Advising, EngineError, Recognised
@@ -23,7 +24,7 @@ from privql.engines.interface import Source as Rows
 from privql.engines.opening import Engines, kind_of
 from privql.frozen import frozen
 from privql.kernel.features import Tally
-from privql.kernel.scalars import BOOL, Apply, Field
+from privql.kernel.scalars import Field
 from privql.kernel.sums import Sums
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import Ledger, LedgerError, on_server
@@ -176,10 +177,10 @@ def _unread(table: Table, read: Engines, watch: Watch) -> list[str]:
     """Columns of which no value reads as declared, although there are rows. The counts are told to nobody."""
     columns = tuple((column.name, column.type) for column in table.columns)
     scan = Scan(table.name, Unit("row"), None, False, columns)
-    there = (Apply("not", (Apply("is_null", (Field(name, type),), BOOL),), BOOL) for name, type in columns)
+    there = (present(Field(name, type)) for name, type in columns)
     with watch(f"reading {table.name}", read.progress):
-        ((rows, *present),) = read.run(Sums(scan, (), (Tally(), *map(Tally, there))), b"").tolist()
-    return [name for (name, _), count in zip(columns, present, strict=True) if rows and not count]
+        ((rows, *counts),) = read.run(Sums(scan, (), (Tally(), *map(Tally, there))), b"").tolist()
+    return [name for (name, _), count in zip(columns, counts, strict=True) if rows and not count]
 
 
 def _files(table: Table, rows: Rows) -> Iterator[Finding]:

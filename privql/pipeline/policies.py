@@ -14,9 +14,9 @@ from traceback import extract_tb
 
 from privql.diagnostics import NOWHERE, Source, refuse
 from privql.engines.connections import ConnectionProblem, Connections, scheme, shown
-from privql.engines.interface import Engine
+from privql.engines.interface import Engine, OwnerLog
 from privql.engines.interface import Source as Rows
-from privql.engines.opening import Engines, OwnerLog, open_engine
+from privql.engines.opening import Engines, open_engine
 from privql.ledger import BudgetRow, GrantRow, Ledger, PolicyRecord
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Table

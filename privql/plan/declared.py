@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from fractions import Fraction
 
+from privql.check.conditions import present
 from privql.check.env import Env
 from privql.check.relations import WORTH_TESTING, PrivateScan
 from privql.domains import Domain, finite, grid_of
@@ -31,7 +32,7 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
         stable = rules.unit_part(stable, table.parts_by)
     for column in required:
         value = enforced(column, env)
-        stable = rules.keep_where(stable, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
+        stable = rules.keep_where(stable, present(value))
     return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from privql.check.conditions import also, present
 from privql.check.relations import Aggregate, Members
 from privql.domains import grid_of
 from privql.functions.aggregate.within import MOMENTS
@@ -26,7 +27,7 @@ from privql.kernel.features import (
     Total,
 )
 from privql.kernel.proved import Unproved
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.stable import Stable
 from privql.plan import held
 from privql.plan.bounds import steps_of
@@ -72,7 +73,7 @@ def _of_different(below: Stable, one: Aggregate, keys: tuple[Scalar, ...]) -> tu
     values = (value for value in (one.argument, one.where, *(value for value, _ in one.others)) if value is not None)
     first = ((name, Rank("ROW_NUMBER")),)
     below = rules.window(below, (*keys, *values), (), first)
-    return below, replace(one, where=_both(one.where, applied("eq", Field(name, INT), _ONE)))
+    return below, replace(one, where=also(one.where, applied("eq", Field(name, INT), _ONE)))
 
 
 def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
@@ -90,7 +91,7 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
                 return feature("different", Different(one.argument, one.where), INT)
             return feature("present", Tally(_present(one)), INT)
         case "count_if":
-            return feature("rows", Tally(_both(one.where, one.argument)), INT)
+            return feature("rows", Tally(also(one.where, one.argument)), INT)
         case "min" | "any_value" | "bool_and" | "max" | "bool_or":
             greatest = one.function in ("max", "bool_or")
             return feature("extreme", Extreme(one.argument, greatest, one.where), one.type)
@@ -159,13 +160,9 @@ def _present(one: Aggregate) -> Scalar:
     others = (value for value, _ in one.others if not isinstance(value, Const))
     where = one.where
     for value in (one.argument, *others):
-        where = _both(where, Apply("not", (Apply("is_null", (value,), BOOL),), BOOL))
+        where = also(where, present(value))
     assert where is not None
     return where
-
-
-def _both(one: Scalar | None, other: Scalar) -> Scalar:
-    return other if one is None else Apply("and", (one, other), BOOL)
 
 
 def _steps(one: Aggregate) -> Steps:

@@ -21,10 +21,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from privql.check.conditions import also, present
 from privql.check.relations import Aggregate, Block
 from privql.frozen import frozen
 from privql.kernel.features import Tally
-from privql.kernel.scalars import BOOL, Apply, Const, Scalar
+from privql.kernel.scalars import Apply, Const, Scalar
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.plan.bounds import DEGREES, contribution
 from privql.plan.lower import Lowered
@@ -100,7 +101,7 @@ class _Family:
             return ()
         if not first.domain.nullable:
             return (first.where,)
-        return tuple(_present(value, first.where) for value in _alike(first.argument))
+        return tuple(also(first.where, present(value)) for value in _alike(first.argument))
 
     def best(self, count: Wanted | None) -> _Shared | None:
         among = self.of if count is None else (*self.of, count)
@@ -185,11 +186,6 @@ def _load(contribution: Contribution, aggregate: Aggregate) -> Fraction:
 def _ends(low: Fraction, high: Fraction, cells: int) -> tuple[Fraction, ...]:
     """Where the values lie that one cell stands for."""
     return (low, high) if cells == 2 else (low, (low + high) / 2, high)
-
-
-def _present(value: Scalar, where: Scalar | None) -> Scalar:
-    present = Apply("not", (Apply("is_null", (value,), BOOL),), BOOL)
-    return present if where is None else Apply("and", (where, present), BOOL)
 
 
 def _alike(value: Scalar) -> Iterator[Scalar]:

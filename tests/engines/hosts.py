@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from privql.conformance.rows import Columns, Row
-from privql.engines.interface import EngineError
+from privql.conformance.rows import Row
+from privql.engines.interface import Columns, EngineError
 from privql.kernel.scalars import Scalar, Value, ValueType
 from tests.engines import postgres, values
 from tests.ledger.servers import available

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from privql.conformance.rows import Columns, Row
+from privql.conformance.rows import Row
+from privql.engines.interface import Columns
 from privql.engines.postgres.expressions import literal, type_name
 from privql.engines.postgres.values import Values
 from privql.engines.sql.dialect import Dialect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,8 @@ from privql.engines.interface import EngineError
 from privql.kernel import rules
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import moved
-from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
-from privql.kernel.sums import Balance, Key, Sums
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
+from privql.kernel.sums import Balance, Key, Listed, Sums
 from privql.kernel.terms import Filter, Gather, Join, Project, Relation, Scan, Unit
 from tests.engines.small import SALT, cells, engine, scan
 
@@ -54,10 +55,30 @@ def test_many_groups_are_handed_over_as_arrays() -> None:
     assert [row[0] for row in found] == [2 if member == "k7" else 1 for member in members]
 
 
-def test_a_list_that_names_a_group_twice_is_refused() -> None:
-    with pytest.raises(EngineError) as refused, engine({"b": [1]}) as e:
-        e.run(Sums(scan((("b", INT),)), (Key(Field("b", INT), (1, 1)),), (Tally(),)), SALT)
-    assert refused.value.kind == "unsupported"
+@pytest.mark.parametrize(
+    ("type", "twice"),
+    [
+        (INT, (1, 1)),
+        (decimal(10, 1), (Fraction(1, 2), Fraction(51, 100))),  # written with the digits of the type
+        (FLOAT, (0.0, -0.0)),
+        (FLOAT, (math.nan, math.nan)),
+        (FLOAT, (math.inf,)),
+    ],
+)
+def test_a_list_that_names_a_group_twice_is_refused(type: ValueType, twice: tuple[Value, ...]) -> None:
+    for others in (0, 60):  # written into the statement, and handed over
+        members = (*twice, *(number(type, 100 + at) for at in range(others)))
+        columns = (("b", type), ("c", INT))
+        one = Key(Field("b", type), members)
+        several = Listed((Field("b", type), Field("c", INT)), tuple((member, 1) for member in members))
+        for key in (one, several):
+            with pytest.raises(EngineError) as refused, engine({"b": [1], "c": [1]}) as e:
+                e.run(Sums(scan(columns), (key,), (Tally(),)), SALT)
+            assert refused.value.kind == "unsupported"
+
+
+def number(type: ValueType, n: int) -> Value:
+    return float(n) if type == FLOAT else n if type == INT else Fraction(n)
 
 
 def test_a_column_taken_for_one_of_another_type_is_refused() -> None:

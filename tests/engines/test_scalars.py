@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from privql.conformance.pools import Call, calls, hostile, in_type, some_value
-from privql.conformance.rows import EXTRA, Columns, Row, column
+from privql.conformance.rows import EXTRA, Row, column
+from privql.engines.interface import Columns
 from privql.functions.scalar import evaluate_term, resolve
 from privql.kernel.scalars import (
     DATE,

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import duckdb
 
-from privql.conformance.rows import Columns, Row
+from privql.conformance.rows import Row
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.expressions import literal, type_name
 from privql.engines.duckdb.session import give_meaning
+from privql.engines.interface import Columns
 from privql.engines.sql.expressions import Spelled, name
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import Field, Scalar, Value, ValueType

@@ -24,6 +24,7 @@ from privql.audit.reference.values import (
     in_steps,
     plain,
 )
+from privql.engines.interface import Group
 from privql.functions.scalar import evaluate_term
 from privql.kernel.features import Tally, Total
 from privql.kernel.scalars import Value
@@ -44,8 +45,6 @@ from privql.kernel.terms import (
     UnitPart,
     Window,
 )
-
-Group = tuple[tuple[Value, ...], int]
 
 
 def run(sums: Sums, tables: Tables, salt: bytes, publics: Publics | None = None) -> list[list[int]]:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
+from operator import itemgetter
+from typing import Any
 
 from privql.functions.scalar import evaluate_term
 from privql.functions.scalar.text import LONGEST
@@ -62,19 +64,19 @@ def gathered(feature: Feature, given: list[Row]) -> Value:
             summed = [s for s in (in_steps(steps, row) for row in chosen) if s is not None]
             return min(max(sum(summed), -STEP_LIMIT), STEP_LIMIT) if summed else None
         case Extreme(value=value, greatest=greatest):
-            return (max if greatest else min)(present(value, chosen), default=None)  # type: ignore[type-var]
+            return (max if greatest else min)(present(value, chosen), default=None)
         case Different(value=value):
             return len({evaluate_term(value, row) for row in chosen} - {None})
         case Quantile(value=value, share=share, at=at):
-            listed = sorted(present(value, chosen))  # type: ignore[type-var]
+            listed = sorted(present(value, chosen))
             return listed[place(len(listed), share, at) - 1] if listed else None
         case Mode(value=value):
-            counts = Counter(sorted(present(value, chosen)))  # type: ignore[type-var]
+            counts = Counter(sorted(present(value, chosen)))
             return counts.most_common(1)[0][0] if counts else None  # of several the first, which is the least
         case Bits(op=op, value=value):
             bits = {"AND": int.__and__, "OR": int.__or__, "XOR": int.__xor__}[op]
             found = present(value, chosen)
-            return reduce(bits, found) if found else None  # type: ignore[arg-type]
+            return reduce(bits, found) if found else None
         case Splice(value=value, separator=separator, order=order):
             texts = in_order(chosen, (*order, Order(value)), lambda row: 0)
             joined = [str(evaluate_term(value, row)) for row in texts if evaluate_term(value, row) is not None]
@@ -90,7 +92,8 @@ def gathered(feature: Feature, given: list[Row]) -> Value:
             return Fraction(sum(products)) if products else None
 
 
-def present(value: Scalar, given: list[Row]) -> list[Value]:
+def present(value: Scalar, given: list[Row]) -> list[Any]:
+    """All of them of one type, so that they have an order."""
     return [v for v in (one_zero(evaluate_term(value, row)) for row in given) if v is not None]
 
 
@@ -105,9 +108,10 @@ def in_order(given: Iterable[Row], order: tuple[Order, ...], hashed: Callable[[R
     """By the order or, where it leaves a choice, by the hash. Sorts are stable, so the last comes first."""
     out = sorted(given, key=hashed)
     for each in reversed(order):
-        nulls = [row for row in out if evaluate_term(each.value, row) is None]
-        others = [row for row in out if evaluate_term(each.value, row) is not None]
-        others.sort(key=lambda row: evaluate_term(each.value, row), reverse=each.descending)  # type: ignore[arg-type, return-value]
+        valued: list[tuple[Any, Row]] = [(evaluate_term(each.value, row), row) for row in out]
+        nulls = [row for value, row in valued if value is None]
+        placed = sorted((one for one in valued if one[0] is not None), key=itemgetter(0), reverse=each.descending)
+        others = [row for _, row in placed]
         out = nulls + others if each.nulls_first else others + nulls
     return out
 

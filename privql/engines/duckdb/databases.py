@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem
 from privql.engines.duckdb.sources import described, paths
-from privql.engines.interface import EngineError, Source
+from privql.engines.interface import EngineError, OwnerLog, Source, Stored
 from privql.engines.sql.expressions import name, text
 from privql.engines.sql.stored import Table
-from privql.kernel.scalars import Value, ValueType
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open(  # the name that every engine's module has for it
-    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: Callable[[BaseException], None]
+    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: OwnerLog
 ) -> DuckDBEngine:
     """An engine over the tables of one database, at its path."""
     from privql.engines.duckdb.engine import DuckDBEngine
@@ -35,8 +34,8 @@ def open(  # the name that every engine's module has for it
 
 def of_values(
     address: object,
-    stored: Mapping[str, tuple[tuple[tuple[str, ValueType], ...], list[dict[str, Value]]]],
-    owner_log: Callable[[BaseException], None],
+    stored: Stored,
+    owner_log: OwnerLog,
 ) -> DuckDBEngine:
     """An engine for which these are the tables, for the conformance kit: in its memory, which is all that it writes."""
     from privql.engines.duckdb.engine import DuckDBEngine

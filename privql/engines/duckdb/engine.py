@@ -16,15 +16,15 @@ from privql.engines.duckdb.databases import attached, table_of_database
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.rehearsal import planned, without_rows
 from privql.engines.duckdb.sources import described, exposed, paths, read_scan, strictly, table_of_files
-from privql.engines.interface import EngineError, ErrorKind, Source, scans
+from privql.engines.interface import Columns, EngineError, ErrorKind, OwnerLog, Source, Term, scans
 from privql.engines.sql.emit import Statement
-from privql.engines.sql.engine import Columns, OwnerLog, SqlEngine, registered
+from privql.engines.sql.engine import SqlEngine, registered
 from privql.engines.sql.expressions import name as quoted
 from privql.engines.sql.groups import GroupStatement
 from privql.engines.sql.members import Arrays
 from privql.engines.sql.ranks import Found, RankStatement
 from privql.engines.sql.relations import Names, ReadScan, Rows
-from privql.engines.sql.statements import Asked, Term
+from privql.engines.sql.statements import Asked
 from privql.engines.sql.stored import Table
 from privql.kernel.scalars import Value, ValueType
 from privql.kernel.terms import Scan

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import Advice, EngineError, ErrorKind, Recognised
+from privql.engines.interface import Advice, Columns, EngineError, ErrorKind, OwnerLog, Recognised, Term
 from privql.engines.postgres import NONE, session
 from privql.engines.postgres.advice import advice
 from privql.engines.postgres.dialect import POSTGRESQL
@@ -17,12 +17,12 @@ from privql.engines.postgres.handed import handed_over
 from privql.engines.postgres.sources import Found as FoundTable
 from privql.engines.postgres.sources import constant_table, found_table, read_scan
 from privql.engines.sql.emit import Statement
-from privql.engines.sql.engine import Columns, OwnerLog, SqlEngine
+from privql.engines.sql.engine import SqlEngine
 from privql.engines.sql.groups import GroupStatement
 from privql.engines.sql.members import Arrays
 from privql.engines.sql.ranks import Found, RankStatement
 from privql.engines.sql.relations import Names, Rows
-from privql.engines.sql.statements import Asked, Term
+from privql.engines.sql.statements import Asked
 from privql.engines.sql.stored import Table
 from privql.kernel.scalars import Value
 from privql.kernel.terms import Scan

@@ -10,7 +10,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from privql.engines.interface import EngineError
+from privql.engines.interface import Columns, EngineError
 from privql.engines.postgres.dialect import POSTGRESQL
 from privql.engines.postgres.expressions import held, plain
 from privql.engines.sql.expressions import Spelled, name
@@ -108,7 +108,7 @@ _PHYSICAL = {
 }
 
 
-def constant_table(columns: tuple[tuple[str, ValueType], ...], rows: list[dict[str, Value]]) -> Table:
+def constant_table(columns: Columns, rows: list[dict[str, Value]]) -> Table:
     """A table that stands in the statement; its last column is a row's place."""
     listed = [", ".join([*(_constant(row[c], type) for c, type in columns), str(at)]) for at, row in enumerate(rows)]
     if not rows:

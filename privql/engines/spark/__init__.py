@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import pyspark  # noqa: F401  # whoever has not got it is told of the extra that brings it
-
-from privql.kernel.scalars import Value, ValueType
+from privql.engines.interface import OwnerLog, Stored
 
 if TYPE_CHECKING:
     from privql.engines.spark.engine import SparkEngine
 
 warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)  # it is given no frames
-
-OwnerLog = Callable[[BaseException], None]
 
 
 def open(  # the name that every engine's module has for it
@@ -31,7 +27,7 @@ def open(  # the name that every engine's module has for it
 
 def of_values(
     address: object,
-    stored: Mapping[str, tuple[tuple[tuple[str, ValueType], ...], list[dict[str, Value]]]],
+    stored: Stored,
     owner_log: OwnerLog,
 ) -> SparkEngine:
     """An engine for which these are the tables, for the conformance kit: views of its session, which ends with it."""

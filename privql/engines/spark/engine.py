@@ -7,19 +7,19 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from privql.engines.interface import EngineError, scans
+from privql.engines.interface import EngineError, OwnerLog, Term, scans
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.given import view_of_arrays
 from privql.engines.spark.rehearsal import planned, without_rows
 from privql.engines.spark.session import Session
 from privql.engines.spark.sources import read_scan, table_of
 from privql.engines.sql.emit import Statement
-from privql.engines.sql.engine import OwnerLog, SqlEngine, registered
+from privql.engines.sql.engine import SqlEngine, registered
 from privql.engines.sql.groups import GroupStatement
 from privql.engines.sql.members import Arrays
 from privql.engines.sql.ranks import Found, RankStatement
 from privql.engines.sql.relations import Names, ReadScan, Rows
-from privql.engines.sql.statements import Asked, Term
+from privql.engines.sql.statements import Asked
 from privql.engines.sql.stored import Table
 from privql.kernel.terms import Scan
 

@@ -7,12 +7,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from privql.engines.interface import Columns
 from privql.engines.spark.session import Session
 from privql.engines.sql.members import Arrays
 from privql.functions.scalar.numbers import write_decimal
 from privql.kernel.scalars import Value, ValueType
-
-Columns = tuple[tuple[str, ValueType], ...]
 
 
 def view_of_arrays(session: Session, name: str, columns: Arrays) -> None:

@@ -109,7 +109,7 @@ def by_groups(
             grouped[by.sql] = None
             met_as = layer.names.new("k")
             members = listed(key.members, key.value.type, table, dialect)
-            met += f", {ScalarEmitter(lambda _, by=by: by, dialect).sql(value)} AS {met_as}"  # type: ignore[misc]
+            met += f", {_of_column(value, by, dialect)} AS {met_as}"
             met_by = f"{met_as} IS NOT DISTINCT FROM {table}.m"
         if members.arrays is not None:
             arrays[f"{table}_arrays"] = members.arrays
@@ -123,6 +123,11 @@ def by_groups(
     place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
     met_all = f"SELECT *{met} FROM {dialect.derived(inner)}"
     return f"SELECT {place}{beside}, {total} FROM {dialect.derived(met_all)}{joins} GROUP BY group_at{beside}", arrays
+
+
+def _of_column(value: Scalar, column: Spelled, dialect: Dialect) -> str:
+    """A term over one column, whatever it is called there."""
+    return ScalarEmitter(lambda _: column, dialect).sql(value)
 
 
 def _grouping(key: Key, layer: Aggregates) -> tuple[Spelled, Scalar]:

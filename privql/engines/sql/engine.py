@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from privql.engines.interface import NO_PUBLICS, Cells, EngineError, ErrorKind, Publics
+from privql.engines.interface import NO_PUBLICS, Cells, Columns, EngineError, ErrorKind, Group, OwnerLog, Publics, Term
 from privql.engines.sql.cells import cells
 from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.emit import Statement, emit
-from privql.engines.sql.groups import Groups, GroupStatement, emit_groups, groups
+from privql.engines.sql.groups import GroupStatement, emit_groups, groups
 from privql.engines.sql.members import Arrays
 from privql.engines.sql.publics import NoRows, arrays
 from privql.engines.sql.ranks import Buckets, Found, RankStatement, emit_histogram, emit_ranks, narrowed, near_values
 from privql.engines.sql.references import read_along, read_by
 from privql.engines.sql.relations import Names, ReadScan, Rows
-from privql.engines.sql.statements import Asked, Term, lacking, rehearsed, statement_for, twins
+from privql.engines.sql.statements import Asked, lacking, rehearsed, statement_for, twins
 from privql.engines.sql.stored import Table, settled
 from privql.kernel.ranks import Ranked, Ranks
-from privql.kernel.scalars import ValueType
 from privql.kernel.sums import Keys, Sums
 from privql.kernel.terms import Scan, Unit
 
 _T = TypeVar("_T")
 
-OwnerLog = Callable[[BaseException], None]
-Columns = tuple[tuple[str, ValueType], ...]
 
-
-class SqlEngine:
+class SqlEngine(ABC):
     """Every failure inside becomes one constant `EngineError`, without its text, which may quote rows; `owner_log` is
     handed the true one. Statements run one after another, from whichever thread.
 
@@ -85,10 +82,10 @@ class SqlEngine:
             return np.zeros((sums.groups, sums.width), dtype=np.int64)
         return self._safely(lambda: self._ask(sums, emit(sums, self._read, salt, self.dialect), publics))
 
-    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Groups:
+    def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
         """The groups there are, in the order of their values, NULL last; and how many rows each has."""
 
-        def found() -> Groups:
+        def found() -> list[Group]:
             statement = emit_groups(keys, self._read, salt, self.dialect)
             return groups(self._rows(keys, statement, _given(statement, publics)))
 
@@ -148,40 +145,41 @@ class SqlEngine:
 
     # ---- inside
 
+    @abstractmethod
     def close(self) -> None:
-        raise NotImplementedError
+        """Nothing is asked any more."""
 
+    @abstractmethod
     def _look(self, table: str) -> Table:
         """A table as it is now, or an `EngineError` that names it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _table(self, table: str) -> Table:
         """As it was when it was looked at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_scan(self, scan: Scan, table: Table, names: Names) -> Rows:
         """Rows of one table alone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _numbers(self, term: Term, statement: Statement | RankStatement, given: Mapping[str, Arrays]) -> Found:
         """The columns of a result of whole numbers of 64 bits; the statement reads what is `given` by these names."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _rows(self, term: Term, statement: GroupStatement, given: Mapping[str, Arrays]) -> Iterable[tuple[Any, ...]]:
         """The rows of a result."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _any(self, sql: str) -> bool:
         """Whether a result has a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_all(self, scan: Scan) -> None:
         """Read every value, or fail."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _plan(self, term: Term, statement: Asked, given: Mapping[str, Arrays]) -> None:
         """Raise if the statement cannot be planned, and run nothing."""
-        raise NotImplementedError
 
     def _without_rows(self, term: Term) -> AbstractContextManager[ReadScan]:
         """How a term's tables are read where no row may be: as they are, if to plan a statement reads none."""

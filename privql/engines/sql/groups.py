@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from privql.engines.interface import Group
 from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.relations import Draft, Layer, ReadScan, one_zero
 from privql.engines.sql.rows import rows
@@ -14,8 +15,6 @@ from privql.frozen import frozen
 from privql.kernel.scalars import Field, Value
 from privql.kernel.sums import Keys
 from privql.kernel.terms import Public
-
-Groups = list[tuple[tuple[Value, ...], int]]
 
 
 @frozen
@@ -47,7 +46,7 @@ def _leaving(column: str, kind: str, dialect: Dialect) -> str:
             return column
 
 
-def groups(found: Iterable[tuple[Any, ...]]) -> Groups:
+def groups(found: Iterable[tuple[Any, ...]]) -> list[Group]:
     """Sorted by their values, NULL last: the order of an engine's rows may tell of the order of the data."""
     out = [(tuple(map(_exact, row[:-1])), int(row[-1])) for row in found]
     return sorted(out, key=lambda group: [(value is None, value) for value in group[0]])

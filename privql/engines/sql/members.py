@@ -6,8 +6,9 @@ in 0.1 s, against 40 s as VALUES).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ class Members:
 
 
 def listed(values: tuple[Value, ...], type: ValueType, table: str, dialect: Dialect) -> Members:
-    if len(set(values)) != len(values):
-        raise EngineError("unsupported")  # a row would count twice
+    _differ([_as_written(value, type) for value in values])
     if len(values) <= _FEW:
         written = [(dialect.literal(value, type), dialect.literal(place, INT)) for place, value in enumerate(values)]
         rows = ", ".join(f"({value}, {place})" for value, place in written)
@@ -43,6 +43,24 @@ def listed(values: tuple[Value, ...], type: ValueType, table: str, dialect: Dial
     if len(places) < len(values):
         rows += f" UNION ALL SELECT {dialect.literal(None, type)}, {dialect.literal(values.index(None), INT)}"
     return Members(f"({rows}) AS {table}", arrays)
+
+
+def _differ(members: Sequence[object]) -> None:
+    if len(set(members)) != len(members):
+        raise EngineError("unsupported")  # a row would count twice
+
+
+def _as_written(value: Any, type: ValueType) -> object:
+    """What the engine compares: a DECIMAL has the digits of its type, and there is one zero."""
+    if value is None:
+        return None
+    match type.kind:
+        case "DECIMAL":
+            return write_decimal(Fraction(value), type.scale)
+        case "FLOAT" if not isfinite(value):
+            raise EngineError("unsupported")  # no value of the language; a NaN is unlike itself here, and not there
+        case _:
+            return value
 
 
 def array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
@@ -74,8 +92,7 @@ def listed_together(
     rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType, ...], table: str, dialect: Dialect
 ) -> Members:
     """The same for several columns at once: a relation (m0, m1, …, o)."""
-    if len(set(rows)) != len(rows):
-        raise EngineError("unsupported")  # a row would count twice
+    _differ([tuple(map(_as_written, row, types)) for row in rows])
     names = ", ".join(f"m{at}" for at in range(len(types)))
     if len(rows) <= _FEW:
         written = [

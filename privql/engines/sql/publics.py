@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import EngineError, Publics
+from privql.engines.interface import Columns, EngineError, Publics
 from privql.engines.sql.members import Arrays, array, read
 from privql.engines.sql.relations import Column, Draft, Layer, Rows, column
 from privql.frozen import frozen
-from privql.kernel.scalars import Value, ValueType
+from privql.kernel.scalars import Value
 from privql.kernel.terms import Public
 
 _SOME: Mapping[str, Value] = {"TEXT": "", "FLOAT": 0.0, "BOOL": False, "DECIMAL": Fraction(0)}
@@ -22,7 +22,7 @@ _SOME: Mapping[str, Value] = {"TEXT": "", "FLOAT": 0.0, "BOOL": False, "DECIMAL"
 class NoRows:
     """In the place of public rows, which may be still to be released."""
 
-    columns: tuple[tuple[str, ValueType], ...]
+    columns: Columns
     rows: tuple[tuple[Value, ...], ...] = ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privql.engines.interface import Term
 from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.emit import Statement, emit
 from privql.engines.sql.groups import GroupStatement, emit_groups
@@ -10,7 +11,6 @@ from privql.engines.sql.relations import ReadScan
 from privql.kernel.ranks import Ranks
 from privql.kernel.sums import Keys, Sums
 
-Term = Sums | Keys | Ranks
 Asked = Statement | GroupStatement | RankStatement
 
 
