@@ -24,9 +24,9 @@ from privql.kernel.terms import Scan
 from privql.ledger import Ledger, Permit
 from privql.names import fold
 from privql.pipeline.apply import put_policy
+from privql.pipeline.desk import Desk
 from privql.pipeline.named import NamedReleases
 from privql.pipeline.places import Places
-from privql.pipeline.run import Desk
 from privql.pipeline.till import Till
 from privql.policy.catalog import Budget, Catalog, Column, Grant, Table
 from privql.policy.dummy import dummy_frame, frame_of

@@ -17,8 +17,8 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of, events
 from privql.names import fold
+from privql.pipeline.desk import inputs
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.run import inputs
 from privql.pipeline.steps import Program, Rows
 from privql.release import Wanted, drawn, read
 

@@ -239,7 +239,8 @@ class Till:
         return NamedReleases(self._ledger, self._analyst)
 
     def _answer(self, check: StatementCheck) -> Release:
-        from privql.pipeline.run import Desk, run
+        from privql.pipeline.desk import Desk
+        from privql.pipeline.run import run
 
         if check.again is not None and check.slot is None:
             check = self._stood(check)
