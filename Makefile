@@ -72,7 +72,7 @@ lint: $(VENV)/.ready-dev
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
-# Types at run time, too, in the rooms where what people hand in and what they get passes through.
+# Types at run time in all rooms. The tests have them where people hand things in and get things back, always.
 typeguard: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto --typeguard-packages=privql -m 'not wrong_types' \
 		$(addprefix tests/,$(TYPED))
