@@ -13,13 +13,12 @@ from contextlib import ExitStack
 from privql.audit.answers import answers
 from privql.audit.brute import Brute, Pair
 from privql.audit.exact import Remembering
-from privql.audit.faults import Fault
-from privql.audit.scratch import frames_of
+from privql.audit.faults import Fault, terms_of
+from privql.audit.scratch import engine_over
 from privql.audit.shown import Outcome, Shown, guessed, shown
 from privql.audit.steps import Step
 from privql.audit.world import World
 from privql.engines.interface import EngineError
-from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.selection import Count, Selected
@@ -106,13 +105,10 @@ def _sides(
     step: Step, world: World, fault: Fault, pair: Pair, draws: int
 ) -> tuple[list[Outcome], list[Outcome]] | None:
     """None where the engine fails."""
-    from privql.engines.duckdb import DuckDBEngine
-
     out = []
     with ExitStack() as opened:
         for units in (pair.one, pair.other):
-            frames = {name: Rows(frame=frame) for name, frame in frames_of(world.catalog, world.holding(units)).items()}
-            engine = opened.enter_context(DuckDBEngine(frames, threads=1))
+            engine = opened.enter_context(engine_over(world.catalog, world.holding(units), terms_of(step.wanted)))
             asked = Remembering(fault.engine(engine))
             try:
                 (first,) = answers(step.wanted, asked, step.publics, 1, fault.samplers)

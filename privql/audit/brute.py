@@ -17,11 +17,10 @@ from privql.audit import databases
 from privql.audit.claims import Claim, apart, claims
 from privql.audit.exact import ByReference, exact
 from privql.audit.faults import Fault, found_in, terms_of
-from privql.audit.scratch import frames_of
+from privql.audit.scratch import engine_over
 from privql.audit.steps import Step
 from privql.audit.world import Bag, Database, World
 from privql.engines.interface import EngineError
-from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured, Together
@@ -192,10 +191,7 @@ class Trying:
 
 def answered(wanted: Sequence[Wanted], step: Step, world: World, tables: Any, fault: Fault) -> Exact | None:
     """By the engine; None where it fails."""
-    from privql.engines.duckdb import DuckDBEngine
-
-    frames = {name: Rows(frame=frame) for name, frame in frames_of(world.catalog, tables).items()}
-    with DuckDBEngine(frames, threads=1) as engine:
+    with engine_over(world.catalog, tables, terms_of(wanted)) as engine:
         lying = fault.engine(engine)
         try:
             return [exact(made, lying, step.publics) for made in wanted]

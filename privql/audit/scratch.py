@@ -12,11 +12,12 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privql.audit.exact import Through
 from privql.audit.reference.values import Tables
 from privql.diagnostics import Source
-from privql.engines.interface import Computing, Querying, Term
+from privql.engines.interface import Computing, Querying, Term, scans
 from privql.engines.interface import Source as Rows
 from privql.kernel.events import Events
 from privql.kernel.scalars import Value
@@ -30,6 +31,9 @@ from privql.pipeline.places import Places
 from privql.pipeline.till import Till
 from privql.policy.catalog import Budget, Catalog, Column, Grant, Table
 from privql.policy.dummy import dummy_frame, frame_of
+
+if TYPE_CHECKING:
+    from privql.engines.duckdb import DuckDBEngine
 
 Wrap = Callable[[Computing], Computing]
 _ENDLESS = Fraction(2**20)  # no ledger takes more
@@ -158,16 +162,30 @@ def _granted(budget: Budget, analyst: str, catalog: Catalog) -> Fraction | None:
     return None
 
 
+def engine_over(catalog: Catalog, tables: Tables, terms: Sequence[Term]) -> DuckDBEngine:
+    """An engine with those private tables that the terms read."""
+    from privql.engines.duckdb import DuckDBEngine
+
+    met = [scan for term in terms for scan in scans(term.input)]
+    read = {scan.table for scan in met} | {link.table for scan in met for link in scan.via}
+    frames = {table.name: Rows(frame=frame_with(table, tables)) for table in catalog.tables if table.name in read}
+    return DuckDBEngine(frames, threads=1)
+
+
 def frames_of(catalog: Catalog, tables: Tables) -> dict[str, object]:
     """A frame for each table that has no file: the rows given, or none; of a public table, invented ones."""
     out: dict[str, object] = {}
     for table in catalog.tables:
         if table.private:
-            rows = tables.get(table.name, [])
-            out[table.name] = frame_of(table, [[row.get(column.name) for column in table.columns] for row in rows])
+            out[table.name] = frame_with(table, tables)
         elif not table.files:
             out[table.name] = dummy_frame(table, catalog)
     return out
+
+
+def frame_with(table: Table, tables: Tables) -> object:
+    rows = tables.get(table.name, [])
+    return frame_of(table, [[row.get(column.name) for column in table.columns] for row in rows])
 
 
 def public_values(places: Places) -> Callable[[Column], Sequence[Value] | None]:
