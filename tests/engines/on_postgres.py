@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -13,6 +15,8 @@ import pyarrow.parquet as pq
 
 from privql.engines.postgres.engine import PostgresEngine
 from privql.engines.sql.expressions import name
+from privql.kernel.scalars import ValueType
+from privql.kernel.terms import Scan, Unit
 from tests.ledger.servers import fresh
 
 _SCHEMAS = count()
@@ -80,3 +84,29 @@ def _made(column: str, kind: str) -> str:
         days = f"({column} / 86400000000)::float8 * INTERVAL '1 day'"
         return f"(TIMESTAMP '1970-01-01' + {days} + ({column} % 86400000000)::float8 * INTERVAL '1 microsecond')"
     return f"{column}::{kind}"
+
+
+@contextmanager
+def own_schema() -> Iterator[Any]:
+    """A connection to a schema of its own, as an administrator sees it."""
+    import psycopg
+
+    with psycopg.connect(database(), autocommit=True) as connection:
+        schema = f"own_{id(connection)}_{time.monotonic_ns()}"
+        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
+        connection.execute(f"SET search_path = {schema}")  # type: ignore[call-overload]
+        yield connection
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[call-overload]
+
+
+def schema_of(server: Any) -> str:
+    return str(server.execute("SELECT current_schema()").fetchone()[0])
+
+
+def opened(server: Any, *tables: str, address: str | None = None, **options: Any) -> PostgresEngine:
+    inside = {table: (schema_of(server), table) for table in tables or ("t",)}
+    return PostgresEngine(address or database(), inside, **options)
+
+
+def asked(columns: tuple[tuple[str, ValueType], ...], table: str = "t") -> Scan:
+    return Scan(table, Unit("row"), None, False, columns)

@@ -88,6 +88,8 @@ class _DuckDB:
 
     # ---- relations
 
+    looks_once = True
+
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select})"
 

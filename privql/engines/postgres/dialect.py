@@ -30,6 +30,8 @@ class _PostgreSQL(Values):
 
     # ---- relations
 
+    looks_once = False
+
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select}) AS {'beside' if beside else 'below'}"  # before version 16, each has a name
 

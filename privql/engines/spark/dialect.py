@@ -87,6 +87,8 @@ class _Spark:
 
     # ---- relations
 
+    looks_once = True
+
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select})"
 

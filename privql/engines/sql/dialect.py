@@ -98,6 +98,10 @@ class Dialect(Protocol):
     def derived(self, select: str, beside: bool = False) -> str:
         """A SELECT to select from; `beside`: what another is joined to."""
 
+    @property
+    def looks_once(self) -> bool:
+        """Whether what an EXISTS among the columns asks for is looked for at once, and not anew for each row."""
+
     def fingerprint(self, parts: list[str]) -> str:
         """MD5 of the UTF-8 of texts one after the other, NULLs left out, as what is in order as its bytes from the last
         to the first are."""

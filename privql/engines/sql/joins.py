@@ -40,7 +40,8 @@ def lookup(left: Rows, public: Rows, term: Lookup, draft: Draft) -> Rows:
 
 
 def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
-    """Without a further condition, what a row may meet is one of a few values, each once; else, rows are looked for."""
+    """Without a further condition, what a row may meet is one of a few values, each once; else, rows are looked for.
+    Where that is done for each row anew, ours are numbered, meet all that there are, and each number stays once."""
     name = draft.names.new("c")
     public = right.unit is None
     equal = [] if public else [same_unit(left, right)]
@@ -54,8 +55,17 @@ def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
         layers = [Layer({}, _beside(right, "LEFT ", condition)), Layer({name: f"({there} IS NOT NULL)"})]
     else:
         condition = _meet(equal, _where(left, right, term.where))
-        found = f"EXISTS (SELECT 1 FROM {right.dialect.derived(right.sql(condition), beside=True)} WHERE {condition})"
-        layers = [Layer({name: found})]
+        if left.dialect.looks_once:
+            found = right.dialect.derived(right.sql(condition), beside=True)
+            layers = [Layer({name: f"EXISTS (SELECT 1 FROM {found} WHERE {condition})"})]
+        else:
+            number, there, place = (draft.names.new(kind) for kind in "nkr")
+            layers = [
+                Layer({number: "row_number() OVER ()"}),
+                Layer({}, _beside(right.with_layers(Layer({there: "TRUE"})), "LEFT ", condition)),
+                Layer({name: f"({there} IS NOT NULL)", place: f"row_number() OVER (PARTITION BY {number})"}),
+                first(place, 1),
+            ]
     return replace(left.with_layers(*layers), columns={**left.columns, term.column: column(name, BOOL)})
 
 
