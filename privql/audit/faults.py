@@ -37,9 +37,7 @@ class Fault:
     says: str
     samplers: Samplers = EXACT
     claims: Callable[[Sequence[Claim]], tuple[Claim, ...]] = tuple
-    lies: Callable[[Computing], Computing] | None = (
-        None  # of an engine: the same, put into one that does not keep to the term
-    )
+    lies: Callable[[Computing], Computing] | None = None  # puts an engine into one that does not keep to the term
     where: Callable[[Sequence[Wanted]], bool] = lambda wanted: True  # whether there is anything for it to spoil
 
     def engine(self, engine: Computing) -> Computing:

@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from privql.kernel.cost import LEAST_EPSILON
+from privql.kernel.decimals import decimal, ln, missed
 from privql.kernel.enclosure import Bounds
 from privql.kernel.normal import density, mills, tail
 from privql.kernel.search import least
@@ -50,15 +51,17 @@ def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest μ of six significant digits that (ε, δ) pays for."""
     if epsilon <= 0 or not 0 < delta < 1:
         raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
-    target = _log(delta)
+    target = ln(delta)
     guess = _solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
     # the least that is too much, and one less
-    return _decimal(least(lambda rank: not affordable(epsilon, _decimal(rank), delta), _rank(guess)) - 1)
+    return decimal(
+        least(lambda rank: not affordable(epsilon, decimal(rank, _DIGITS), delta), _rank(guess)) - 1, _DIGITS
+    )
 
 
 def least_mu(square: Fraction) -> Fraction:
     """The least μ of six significant digits whose square is at least that."""
-    return _decimal(least(lambda rank: _decimal(rank) ** 2 >= square, _rank(math.sqrt(square))))
+    return decimal(least(lambda rank: decimal(rank, _DIGITS) ** 2 >= square, _rank(math.sqrt(square))), _DIGITS)
 
 
 def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
@@ -67,16 +70,16 @@ def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
         raise ValueError("μ is positive, and δ lies strictly between 0 and 1")
     if affordable(LEAST_EPSILON, mu, delta):
         return LEAST_EPSILON
-    target = _log(delta)
+    target = ln(delta)
     guess = _solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
-    return _decimal(least(lambda rank: affordable(_decimal(rank, 4), mu, delta), _rank(guess, 4)), 4)
+    return decimal(least(lambda rank: affordable(decimal(rank, 4), mu, delta), _rank(guess, 4)), 4)
 
 
 def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING) -> int:
     """The least h >= 0 with P[|X| > h] <= 1 - confidence. `before`: how far X was from normal before it was rounded."""
     if sigma <= 0:
         raise ValueError("a deviation is positive")
-    miss = _miss(confidence)
+    miss = missed(confidence)
     guess = int(sigma * Fraction(_quantile(miss)))
     return least(lambda h: h >= 0 and _kept(h - before, sigma, miss), guess)
 
@@ -96,7 +99,7 @@ def halfwidth_of_two(
         far = over * (h + Fraction(1, 2)) - moved
         return h >= 0 and far > 0 and _beyond(far / root_above(square), miss)
 
-    miss = _miss(confidence)
+    miss = missed(confidence)
     guess = int((Fraction(_quantile(miss)) * root_above(square) + moved) / over)
     return least(kept, guess)
 
@@ -105,14 +108,14 @@ def sigma_within(halfwidth: int, confidence: Fraction, before: Fraction = _NOTHI
     """The greatest σ of six significant digits with P[|X| > halfwidth] <= 1 - confidence."""
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
-    miss = _miss(confidence)
+    miss = missed(confidence)
     far = halfwidth - before
     return greatest_sigma(lambda sigma: _kept(far, sigma, miss), float(far + Fraction(1, 2)) / _quantile(miss))
 
 
 def greatest_sigma(enough: Callable[[Fraction], bool], guess: float = 1.0) -> Fraction:
     """The greatest σ of six significant digits that is small enough; every smaller one must be, too."""
-    return _decimal(least(lambda rank: not enough(_decimal(rank)), _rank(guess)) - 1)
+    return decimal(least(lambda rank: not enough(decimal(rank, _DIGITS)), _rank(guess)) - 1, _DIGITS)
 
 
 def variance(sigma: Fraction) -> float:
@@ -185,7 +188,7 @@ def _float_mills(x: float) -> float:
 
 def _quantile(miss: Fraction) -> float:
     """About the x >= 0 with 2·P[Z > x] = miss."""
-    target = _log(miss / 2)
+    target = ln(miss / 2)
     return _solved(lambda x: -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(_float_mills(x)) <= target)
 
 
@@ -209,23 +212,6 @@ def _rank(x: float, digits: int = _DIGITS) -> int:
     )
 
 
-def _decimal(rank: int, digits: int = _DIGITS) -> Fraction:
-    """The decimals of so many digits in order."""
-    least_digits = int(10 ** (digits - 1))
-    exponent, behind = divmod(rank, 9 * least_digits)
-    return (least_digits + behind) * Fraction(10) ** exponent
-
-
 def _place(x: Fraction) -> int:
     """Of its first digit."""
-    return math.floor(_log(x) / math.log(10))
-
-
-def _log(x: Fraction) -> float:
-    return math.log(x.numerator) - math.log(x.denominator)
-
-
-def _miss(confidence: Fraction) -> Fraction:
-    if not 0 < confidence < 1:
-        raise ValueError("a confidence lies strictly between 0 and 1")
-    return 1 - confidence
+    return math.floor(ln(x) / math.log(10))

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from privql.kernel.decimals import decimal, ln, missed
 from privql.kernel.enclosure import exp_minus, quotient
 from privql.kernel.search import least
 
@@ -16,9 +17,9 @@ from privql.kernel.search import least
 def halfwidth(scale: Fraction, confidence: Fraction) -> int:
     """The least a >= 0 with P[|X| > a] <= 1 - confidence."""
     _require_scale(scale)
-    miss = _miss(confidence)
+    miss = missed(confidence)
     # a + 1 = t·ln(2 / (miss·(1+q))), and log1p(q) is within 1/2 of ln 2, which is near enough to start from.
-    guess = int(scale * Fraction(_log(2 / miss) - math.log1p(_exp_minus(1, scale))))
+    guess = int(scale * Fraction(ln(2 / miss) - math.log1p(_exp_minus(1, scale))))
     return least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
 
 
@@ -26,16 +27,16 @@ def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fr
     """The least ε of four significant digits with P[|X| > halfwidth] <= 1 - confidence at scale sensitivity/ε."""
     if sensitivity < 1:
         raise ValueError("a sensitivity is at least 1")
-    miss = _miss(confidence)
+    miss = missed(confidence)
     guess = Fraction(_inverse_scale(halfwidth, miss)) * sensitivity
     return least_epsilon(lambda epsilon: _kept(halfwidth, sensitivity / epsilon, miss), guess)
 
 
 def least_epsilon(enough: Callable[[Fraction], bool], guess: Fraction = Fraction(1)) -> Fraction:
     """The least ε of four significant digits that is enough; every greater one must be, too."""
-    place = math.floor(_log(guess) / math.log(10))
+    place = math.floor(ln(guess) / math.log(10))
     start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
-    return _decimal(least(lambda rank: enough(_decimal(rank)), start))
+    return decimal(least(lambda rank: enough(decimal(rank, 4)), start), 4)
 
 
 def variance(scale: Fraction) -> float:
@@ -75,38 +76,21 @@ def _kept(halfwidth: int, scale: Fraction, miss: Fraction) -> bool:
         bits *= 2
 
 
-def _decimal(rank: int) -> Fraction:
-    """The four-digit decimals in order, one an integer: 0 is 1000, 8999 is 9999, 9000 is 10000, 9001 is 10010."""
-    exponent, digits = divmod(rank, 9000)
-    return (1000 + digits) * Fraction(10) ** exponent
-
-
 def _inverse_scale(halfwidth: int, miss: Fraction) -> float:
     """About the x with 2·exp(-x·(halfwidth+1)) / (1 + exp(-x)) = miss."""
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
     # Iterating the equation solved for its numerator contracts: the denominator moves in [1, 2] only.
-    total = _log(2 / miss)
+    total = ln(2 / miss)
     x = total / (halfwidth + 1)
     for _ in range(60):
         x = (total - math.log1p(math.exp(-x))) / (halfwidth + 1)
     return x
 
 
-def _miss(confidence: Fraction) -> Fraction:
-    if not 0 < confidence < 1:
-        raise ValueError("a confidence lies strictly between 0 and 1")
-    return 1 - confidence
-
-
 def _require_scale(scale: Fraction) -> None:
     if scale <= 0:
         raise ValueError("a scale is positive")
-
-
-def _log(x: Fraction) -> float:
-    """ln x, also where x itself has no float."""
-    return math.log(x.numerator) - math.log(x.denominator)
 
 
 def _exp_minus(count: int, scale: Fraction) -> float:

@@ -14,6 +14,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
+from privql.kernel.decimals import ln
 from privql.kernel.enclosure import exp_minus
 from privql.kernel.search import least
 
@@ -39,7 +40,7 @@ def affordable(epsilon: Fraction, delta: Fraction, rho: Fraction, order: Fractio
 def greatest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A ρ of six significant digits that (ε, δ) pays for, the greatest of the order that is best."""
     order = best_order(epsilon, delta)
-    guess = _rho(float(epsilon), _log(delta), float(order - 1))
+    guess = _rho(float(epsilon), ln(delta), float(order - 1))
     unit = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
     # the least that is too much, and one less
     most = least(lambda n: n > 0 and not affordable(epsilon, delta, n * unit, order), int(guess / unit)) - 1
@@ -51,11 +52,7 @@ def best_order(epsilon: Fraction, delta: Fraction) -> Fraction:
     """By which (ε, δ) pays for about the greatest ρ. Any order is sound."""
     if epsilon <= 0 or not 0 < delta < 1:
         raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
-    return 1 + Fraction(f"{_best(float(epsilon), _log(delta)):.6g}")
-
-
-def _log(delta: Fraction) -> float:
-    return math.log(delta.numerator) - math.log(delta.denominator)
+    return 1 + Fraction(f"{_best(float(epsilon), ln(delta)):.6g}")
 
 
 def _rho(epsilon: float, log: float, above: float) -> float:

@@ -111,10 +111,6 @@ class BudgetState:
         return self.by_analyst.of(self.where)
 
     @property
-    def unit_lost(self) -> Loss:
-        return self.of_unit.of(self.where)
-
-    @property
     def spent(self) -> Cost:
         """By everyone, added up as charged."""
         return self.lost.cost

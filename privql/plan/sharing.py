@@ -33,9 +33,7 @@ from privql.plan.reach import wanted
 from privql.plan.spend import Wanted
 
 _BETTER = 1 - 1e-9  # less is not rounding
-_FURTHER = Fraction(
-    5, 4
-)  # at an end of the range, of the squared noise of a product: 1 + 1/4, where a degree is 2, not 1
+_FURTHER = Fraction(5, 4)  # of a product's squared noise at an end of its range: 1 + 1/4, where a degree is 2, not 1
 
 
 def weighed(one: Wanted) -> float:

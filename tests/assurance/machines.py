@@ -235,8 +235,8 @@ _ALL = (
     Machine(
         "ledger-attacks",
         "attackers of one ledger, together and alone: 20,000 targets each",
-        "attacks",
-        10,
+        "targets",
+        200_000,
         ("ledger/test_attacks.py",),
     ),
     Machine("ledger-model", "the ledger against a model of it", "steps", 126000, ("ledger/test_model.py",)),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from privql.session import Session
-from tests.check.clinic import clinic
+if TYPE_CHECKING:
+    from privql.session import Session
 
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
+    from tests.check.clinic import clinic  # not above: what pytest imports this early, typeguard cannot check
+
     with clinic() as opened:
         yield opened

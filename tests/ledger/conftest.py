@@ -3,16 +3,20 @@
 Locks, crashes of a process and full disks are the same there; what a disk does when the power fails is not tested here.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from privql.ledger import chain
-from privql.ledger.remembered import Name, Remembered
 from tests.ledger.servers import available
+
+if TYPE_CHECKING:
+    from privql.ledger.chain import Row
+    from privql.ledger.remembered import Name, Remembered
 
 collect_ignore = [] if available() else ["test_postgres.py"]
 
@@ -28,6 +32,9 @@ def tmp_path() -> Iterator[Path]:
 def nothing_is_taken_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a connection remembers is looked up all the same, and is what is found; whatever an entry is told of a
     row is what stands in the row."""
+    from privql.ledger import chain  # not above: what pytest imports this early, typeguard cannot check
+    from privql.ledger.remembered import Remembered
+
     known, tell = Remembered.known, chain.tell
 
     def held(self: Remembered, what: Name, read: Callable[[], Any]) -> Any:
@@ -36,7 +43,7 @@ def nothing_is_taken_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
             pytest.fail(f"{what} is remembered as {remembered}, and is {found}")
         return remembered
 
-    def told(db: Any, name: str, row: chain.Row) -> None:
+    def told(db: Any, name: str, row: Row) -> None:
         (found,) = chain.rows(db, name, row.key)
         if row != found:
             pytest.fail(f"{name} is told as {row}, and is {found}")

@@ -116,7 +116,7 @@ def test_the_fullest_budget_that_can_pay_pays() -> None:
     assert refused(made, ask("chosen too", "0.1", budget="c")).left == Cost()
     made.reserve(ask("all of it", "0.7"))
     assert made.spent("patient").epsilon == Fraction(22, 10)
-    assert {state.unit_lost.epsilon for state in made.budget_report()} == {Fraction(22, 10)}
+    assert {state.of_unit.of(None).epsilon for state in made.budget_report()} == {Fraction(22, 10)}
 
 
 def test_the_fullest_for_this_analyst_counts_her_limit() -> None:
@@ -145,7 +145,7 @@ def test_a_policy_keeps_what_was_spent() -> None:
     assert over.left == Cost()
     assert made.budgets_for("alice", "patient")[0].left == Cost()
     assert made.apply_policy("gone", [budget(1, "other")], [], ["patients"]) == 3
-    assert made.budget_report()[0].unit_lost.epsilon == Fraction(8, 10)
+    assert made.budget_report()[0].of_unit.of(None).epsilon == Fraction(8, 10)
     assert made.apply_policy("back", [budget(1)], [], ["patients"]) == 4
     assert refused(made, ask("b", "0.3", policy_version=4)).left == Cost(Fraction(1, 5))
     made.reserve(ask("b", "0.2", policy_version=4))

@@ -38,7 +38,10 @@ def test_each_window_is_a_promise_of_its_own_and_the_unit_loses_all_of_it(clock:
         clock.at += 30 * DAY - timedelta(seconds=1)
         assert not spends(made, f"{month} c", "1e-9")
     (state,) = made.budget_report("alice")
-    assert (state.spent.epsilon, state.unit_lost.epsilon) == (Fraction(1), Fraction(3)) and state.window.number == 2
+    assert (state.spent.epsilon, state.of_unit.of(None).epsilon) == (
+        Fraction(1),
+        Fraction(3),
+    ) and state.window.number == 2
     assert state.in_all is not None and (state.in_all.cost, state.in_all.since) == (Cost(Fraction(3)), START)
     assert state.window.until == START + 90 * DAY
     assert made.spent("patient").epsilon == made.spent("patient", "research", "alice").epsilon == 3

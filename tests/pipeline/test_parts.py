@@ -260,4 +260,4 @@ def test_a_share_of_a_budget_is_of_the_part_too(folder: Path) -> None:
     with privql.connect(folder / "l.db", analyst="bob") as session:
         session.run(count("south", "0.5", " AND cost > 1"))
         (state,) = session._till._ledger.budget_report("bob")
-        assert state.left.epsilon == 0 and state.unit_lost.epsilon == Fraction(1)
+        assert state.left.epsilon == 0 and state.of_unit.of(state.where).epsilon == Fraction(1)

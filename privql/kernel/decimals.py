@@ -1,0 +1,24 @@
+"""Decimals of so many digits, one after the other, and logarithms of what may have no float."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+
+def decimal(rank: int, digits: int) -> Fraction:
+    """Those of four digits, one an integer: 0 is 1000, 8999 is 9999, 9000 is 10000, 9001 is 10010."""
+    least = int(10 ** (digits - 1))
+    exponent, behind = divmod(rank, 9 * least)
+    return (least + behind) * Fraction(10) ** exponent
+
+
+def ln(x: Fraction) -> float:
+    return math.log(x.numerator) - math.log(x.denominator)
+
+
+def missed(confidence: Fraction) -> Fraction:
+    """How often what is said with this confidence may be wrong."""
+    if not 0 < confidence < 1:
+        raise ValueError("a confidence lies strictly between 0 and 1")
+    return 1 - confidence
