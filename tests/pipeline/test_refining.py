@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import privql.ledger.refining as lineage
 import privql.pipeline.run as running
 import privql.release as room
-from privql.diagnostics import PrivQLError
-from privql.finish.result import Release
 from privql.kernel import merged
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event
@@ -27,27 +24,9 @@ from privql.kernel.proved import Unproved
 from privql.ledger import Ledger
 from privql.pipeline import merging
 from privql.plan import refining as planning
-from privql.session import Session, apply, connect
+from privql.session import Session, connect
 from tests.pipeline.killed import Killed, killed_at
-
-POLICY = """CREATE UNIT person; CREATE UNIT guest;
-CREATE PRIVATE TABLE people (id INT UNIT person KEY, sex TEXT IN ('f', 'm') NOT NULL,
-  age INT BETWEEN 0 AND 100 NOT NULL, job TEXT, low INT BETWEEN -50 AND 50 NOT NULL);
-CREATE PRIVATE TABLE visits (id INT UNIT person, ward INT BETWEEN 1 AND 30 NOT NULL) AT MOST 40 ROWS PER UNIT;
-CREATE PRIVATE TABLE guests (id INT UNIT guest KEY, age INT BETWEEN 0 AND 100 NOT NULL);
-CREATE BUDGET b FOR UNIT person EPSILON 100000 DELTA 0.5;
-CREATE BUDGET g FOR UNIT guest EPSILON 100000 DELTA 0.5;
-GRANT b TO ada, bob; GRANT g TO ada, bob, eve;"""
-FRAMES = {
-    "people": pd.DataFrame(
-        {"id": range(400), "sex": ["f", "m"] * 200, "age": [30] * 400, "job": ["cook"] * 400, "low": [-3] * 400}
-    ),
-    "visits": pd.DataFrame([(person, 1 + person % 30) for person in range(400)], columns=["id", "ward"]),
-    "guests": pd.DataFrame({"id": range(50), "age": [40] * 50}),
-}
-END = "SPEND EPSILON 0.2 DELTA 1e-6 USING GAUSSIAN"
-COUNTS = f"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex {END}"
-SURE = Fraction(95, 100)
+from tests.pipeline.refined import COUNTS, END, FRAMES, POLICY, SURE, halves, mu_squared, refused, spent, stored
 
 
 @pytest.fixture(scope="module")
@@ -58,35 +37,7 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    policy = POLICY
-    for name, frame in FRAMES.items():
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    for name, columns in (("people", "low INT BETWEEN -50 AND 50 NOT NULL)"), ("guests", "100 NOT NULL)")):
-        at = policy.index(columns, policy.index(f"TABLE {name}")) + len(columns)
-        policy = policy[:at] + f" FROM '{name}.csv'" + policy[at:]
-    policy = policy.replace("AT MOST 40 ROWS PER UNIT;", "AT MOST 40 ROWS PER UNIT FROM 'visits.csv';")
-    (tmp_path / "policy.pql").write_text(policy)
-    apply(tmp_path / "policy.pql", tmp_path / "ledger.db")
-    return tmp_path / "ledger.db"
-
-
-def refused(session: Session, text: str) -> str:
-    with pytest.raises(PrivQLError) as caught:
-        session.run(text)
-    return str(caught.value)
-
-
-def spent(session: Session) -> Fraction:
-    return sum((one.spent.epsilon for one in session.budget().budgets), Fraction(0))
-
-
-def mu_squared(answer: Release) -> Fraction:
-    return sum((Fraction(one["mu_squared"]) for one in answer.certificate["measurements"]), Fraction(0))
-
-
-def halves(answer: Release, column: str) -> list[float]:
-    at = [one.name for one in answer.columns].index(column)
-    return [row[at] for row in answer.to_json()["halfwidth95"]]
+    return stored(tmp_path)
 
 
 # ---------------------------------------------------------------- what it costs
@@ -355,162 +306,3 @@ def test_explain_says_what_it_costs_beside_asking_anew(session: Session) -> None
     anew = session.check(f"{COUNTS.split(' SPEND')[0]} WITHIN 33 SPEND DELTA 1e-6 USING GAUSSIAN").plan
     assert anew is not None and f"asked anew: ε = {float(anew.epsilon.constant)}" in told
     assert told == session.explain(f"REFINE {first.release_id} TO WITHIN 33")
-
-
-# ---------------------------------------------------------------- what is asked with
-
-ASKED: list[tuple[str, dict[str, object]]] = [
-    ("SELECT COUNT(*) AS n FROM people WHERE age > $from SPEND EPSILON $e DELTA 1e-6 USING GAUSSIAN",
-     {"from": 5, "e": "0.3"}),
-    ("SELECT COUNT(*) AS n FROM people WHERE sex = $s SPEND EPSILON 1/3 DELTA $d USING GAUSSIAN",
-     {"s": "f g", "d": 1e-7}),
-    ("SELECT COUNT(*) AS n FROM people WHERE age > $x SPEND EPSILON 0.31 USING GAUSSIAN", {"x": 1.5}),
-    ("CREATE RELEASE renamed (a, n) AS SELECT sex, COUNT(*) FROM people GROUP BY sex SPEND EPSILON 0.5 USING GAUSSIAN",
-     {}),
-    ("SELECT ward, COUNT(DISTINCT id) AS n FROM visits GROUP BY ward AT MOST 16 GROUPS PER UNIT"
-     " SPEND EPSILON 0.4 USING AUTO", {}),
-    ("SELECT COUNT(*) AS n, VAR_POP(age) AS v FROM people WITHIN 1000 GIVEN COUNT >= 100 USING GAUSSIAN", {}),
-    ("SELECT SUM(low) AS n, COUNT(* SPEND EPSILON 0.1) FROM people SPEND EPSILON 0.33 USING GAUSSIAN", {}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "params"), ASKED)
-def test_how_it_was_asked_is_told_from_the_ledger(session: Session, text: str, params: dict[str, object]) -> None:
-    first = session.run(text, params=params)
-    answer = session.run(f"REFINE {first.release_id} TO WITHIN 2 GIVEN COUNT >= 100000")
-    assert max(halves(answer, "n")) <= 2 and [c.name for c in answer.columns] == [c.name for c in first.columns]
-
-
-def test_what_it_is_refined_to_may_be_a_parameter(session: Session) -> None:
-    first = session.run(COUNTS.replace("0.2", "0.27"))
-    answer = session.run(f"REFINE {first.release_id} TO WITHIN $w AT 90%", w="25/2")
-    assert session.run(f"REFINE {first.release_id} TO WITHIN 25/2 AT 90%").rows == answer.rows
-    assert session.run(f"REFINE {first.release_id} TO WITHIN 12.50 AT 90.0% MAX EPSILON 9").rows == answer.rows
-    assert session.run(f"REFINE {first.release_id} TO WITHIN $v AT 90%", v="12.5").release_id == answer.release_id
-    assert halves(session.run(f"REFINE {answer.release_id} TO WITHIN $w", w=5), "n") == [5, 5]
-    assert "PQL0304" in refused(session, f"REFINE {first.release_id} TO WITHIN $w")
-
-
-def test_what_a_session_or_budget_stated_then_is_found_again(session: Session) -> None:
-    session.run("SET epsilon = 0.17")
-    first = session.run("SELECT COUNT(*) AS n FROM people WHERE low = 1 USING GAUSSIAN")
-    session.run("SET epsilon = 0.5")
-    assert halves(session.run(f"REFINE {first.release_id} TO WITHIN 9"), "n") == [9]
-
-
-# ---------------------------------------------------------------- what is refused
-
-REFUSED = [
-    ("SELECT COUNT(*) AS n FROM people SPEND EPSILON 0.1", "USING GAUSSIAN"),
-    ("SELECT MEDIAN(age) AS n FROM people SPEND EPSILON 0.1", "no noise to lessen"),
-    ("SELECT job, COUNT(*) AS n FROM people GROUP BY job SPEND EPSILON 0.5 DELTA 1e-6 USING GAUSSIAN",
-     "groups were found"),
-    ("SELECT SUM(low BOUNDS AUTO) AS n FROM people SPEND EPSILON 0.5 DELTA 1e-6 USING GAUSSIAN", "bounds were found"),
-    ("SELECT sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex) SPEND EPSILON 0.5 DELTA 1e-6 USING GAUSSIAN",
-     "totals"),
-    ("SELECT n FROM again", "public and released rows"),
-    ("SELECT COUNT(*) AS n FROM people WHERE age > (SELECT COUNT(*) FROM guests) SPEND EPSILON 1 USING GAUSSIAN",
-     "reads the answer of another"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "word"), REFUSED)
-@pytest.mark.parametrize("answered", [True, False])
-def test_what_cannot_be_refined_is_refused_before_anything_is_read(text: str, word: str, answered: bool) -> None:
-    with connect(policy=POLICY, frames=FRAMES, analyst="ada") as session:
-        session.run(f"CREATE RELEASE again AS {COUNTS}")
-        made = f"CREATE RELEASE other AS {text}"
-        if answered:
-            session.run(made)
-            before = spent(session)
-            said = refused(session, "REFINE other TO WITHIN 5")
-            assert spent(session) == before
-        else:
-            said = str(session.check_text(f"{made}; REFINE other TO WITHIN 5"))
-            said += "".join(map(str, session.check_text(f"{made}; REFINE other TO WITHIN 5").diagnostics))
-        assert "PQL0513" in said and word in said
-
-
-def test_what_nobody_promises_or_knows_is_refused(session: Session) -> None:
-    first = session.run(COUNTS)
-    assert "nothing to pay" in refused(session, f"REFINE {first.release_id} TO WITHIN 500")
-    assert "PQL0201" in refused(session, "REFINE nobody TO WITHIN 5")
-    assert "PQL0201" in refused(session, "REFINE r999999 TO WITHIN 5")
-    assert "percentage" in refused(session, f"REFINE {first.release_id} TO WITHIN 5 %")
-    assert "rounding alone" in refused(session, f"REFINE {first.release_id} TO WITHIN 1/2")
-    assert "PQL0506" in refused(session, f"REFINE {first.release_id} TO WITHIN 1 MAX EPSILON 0.1")
-    daily = "CREATE RELEASE daily AS SELECT COUNT(*) AS n FROM people EVERY DAY FOR 9 RUNS SPEND EPSILON 1 DELTA 1e-6"
-    daily += " USING GAUSSIAN"
-    assert "again and again" in "".join(map(str, session.check_text(f"{daily}; REFINE daily TO WITHIN 5").diagnostics))
-    session.run(daily)
-    assert "again and again" in refused(session, "REFINE daily TO WITHIN 1")
-    assert "PQL0513" in refused(session, "REFINE daily_1 TO WITHIN 1")
-
-
-def test_other_analysts_refine_what_they_may_see_and_nothing_else(path: Path) -> None:
-    with connect(path, analyst="ada") as ada, connect(path, analyst="bob") as bob, connect(path, analyst="eve") as eve:
-        first = ada.run(f"CREATE RELEASE mine AS {COUNTS}")
-        for name in (f"REFINE {first.release_id} TO WITHIN 20", "REFINE mine TO WITHIN 20"):
-            assert "PQL0201" in refused(eve, name)
-        assert "PQL0201" in refused(bob, "REFINE mine TO WITHIN 20")
-        answer = bob.run(f"REFINE {first.release_id} TO WITHIN 20")
-        assert ada.run("REFINE mine TO WITHIN 20").rows == answer.rows and ada._ledger.verify() == ()
-
-
-def test_what_is_older_than_the_data_the_policy_or_was_forgotten_is_refused(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (path.parent / "policy.pql").read_text()
-    with connect(path, analyst="ada") as session:
-        first, other = session.run(COUNTS), session.run(COUNTS.replace("0.2", "0.4"))
-        session._ledger.forget(other.release_id)
-        assert "was forgotten" in refused(session, f"REFINE {other.release_id} TO WITHIN 5")
-        ask = f"REFINE {first.release_id} TO WITHIN 20"
-        check = session.check(ask)
-        session._ledger.refresh("people", "new")
-        assert "replaced since" in refused(session, ask)
-        # a check from before is held to it once more, where it is charged
-        with pytest.raises(PrivQLError, match="replaced since"):
-            session._till.run(check)
-        assert len(session._ledger.history()) == 2
-        newer = session.run(COUNTS)
-    (path.parent / "policy.pql").write_text(text.replace("age INT BETWEEN 0 AND 100", "age INT BETWEEN 0 AND 99"))
-    apply(path.parent / "policy.pql", path, reason="a typing error")
-    with connect(path, analyst="ada") as session:
-        assert "version 1 of the policy" in refused(session, f"REFINE {newer.release_id} TO WITHIN 20")
-
-
-def test_a_policy_that_differs_in_budgets_alone_is_the_same(path: Path) -> None:
-    with connect(path, analyst="ada") as session:
-        first = session.run(COUNTS)
-    policy = path.parent / "policy.pql"
-    policy.write_text(
-        policy.read_text().replace(
-            "EPSILON 100000 DELTA 0.5;\nCREATE BUDGET g", "EPSILON 900 DELTA 0.5;\nCREATE BUDGET g"
-        )
-    )
-    apply(policy, path, reason="less for all")
-    with connect(path, analyst="ada") as session:
-        assert halves(session.run(f"REFINE {first.release_id} TO WITHIN 20"), "n") == [20, 20]
-
-
-# ---------------------------------------------------------------- the auditor
-
-
-def _rewritten(path: Path, change: Callable[[sqlite3.Connection], object]) -> tuple[str, ...]:
-    with sqlite3.connect(path) as db:
-        change(db)
-    with Ledger.open(path) as ledger:
-        return ledger.verify()
-
-
-def test_verify_finds_a_release_that_is_merged_with_what_it_may_not_be(path: Path) -> None:
-    with connect(path, analyst="ada") as session:
-        first = session.run(COUNTS)
-        session.run(f"REFINE {first.release_id} TO WITHIN 20")
-        assert session._ledger.verify() == ()
-    said = _rewritten(path, lambda db: db.execute("UPDATE charge SET data_version = '{}' WHERE id = 1"))
-    assert any("which was asked of other data" in line for line in said)
-    gone = "UPDATE charge SET parameters = replace(parameters, '\"r1\"', '\"r7\"') WHERE id = 2"
-    said = _rewritten(path, lambda db: db.execute(gone))
-    assert any("there was no release `r7`" in line for line in said)

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import privql
 from privql.diagnostics import PrivQLError, Span
-from privql.pipeline.figures import left_text
-from privql.plan.amounts import ZERO, Amount
 from privql.session import Session
-from tests.check.clinic import FRAMES, POLICY, clinic
-from tests.ledger.asking import ask
-
-SMALL = POLICY.replace("EPSILON 1000", "EPSILON 2 DEFAULT EPSILON 0.1 MAX EPSILON 1 PER QUERY").replace(
-    "GRANT research TO alice;", "GRANT research TO alice, bob LIMIT EPSILON 1.5 EACH;"
-)
+from tests.check.clinic import FRAMES, clinic
+from tests.pipeline.small import SMALL, codes, left, refused
 
 
 @pytest.fixture
 def session() -> Iterator[Session]:
     with clinic(SMALL) as opened:
         yield opened
-
-
-def left(session: Session) -> Fraction:
-    return next(one.left.epsilon for one in session.budget().budgets if one.budget.name == "research")
-
-
-def codes(problem: PrivQLError) -> list[str]:
-    return [d.code for d in problem.diagnostics]
-
-
-def refused(session: Session, text: str, **params: object) -> list[str]:
-    with pytest.raises(PrivQLError) as caught:
-        session.run(text, params)
-    return codes(caught.value)
 
 
 def test_checking_costs_nothing_and_running_costs_what_was_checked(session: Session) -> None:
@@ -223,46 +201,6 @@ def test_several_errors_of_a_text_at_once(session: Session) -> None:
     assert [d.to_json()["line"] for d in session.check_text(text).diagnostics] == [1, 2, 3]
 
 
-def test_default_and_greatest_epsilon(session: Session) -> None:
-    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 10)
-    assert [d.code for d in session.check("SELECT COUNT(*) FROM patients SPEND EPSILON 1.1").diagnostics] == ["PQL0504"]
-    assert refused(session, "SELECT COUNT(*) FROM patients SPEND EPSILON 1.1") == ["PQL0504"]
-    session.run("SET epsilon = 0.2")
-    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5)
-    assert session.check("SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) FROM patients").cost.epsilon == Fraction(1, 5)
-    two = session.check_text("SET epsilon = 0.3; SELECT COUNT(*) FROM patients; SET epsilon = 1/3;\nSELECT 1")
-    assert two.total.epsilon == Fraction(3, 10)
-    assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5), "a check sets nothing"
-    assert session.check("SELECT COUNT(*) FROM members").cost.epsilon == Fraction(1, 5)
-
-
-def test_grants_bound_each_analyst_and_the_budget_all_of_them() -> None:
-    with clinic(SMALL, "mallory") as stranger:
-        for spend in ("SPEND EPSILON 0.1", "WITHIN 5", "", "SPEND DELTA 1e-9", "AT MOST 1 ROW PER UNIT"):
-            assert refused(stranger, f"SELECT COUNT(*) FROM patients {spend}") == ["PQL0505"]
-        assert list(stranger.run("SELECT COUNT(*) FROM regions").rows) == [(5,)]
-        assert str(stranger.budget()) == "no budget is open to you: ask in the name that was granted one, `--as NAME`"
-    with clinic(SMALL, "bob") as bob:
-        bob.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1")
-        assert left(bob) == Fraction(1, 2)
-        assert refused(bob, "SELECT COUNT(*) FROM patients SPEND EPSILON 0.6") == ["PQL0502"]
-        bob.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
-        assert refused(bob, "SELECT COUNT(*) FROM patients SPEND EPSILON 1e-9") == ["PQL0502"]
-
-
-def test_a_budget_is_chosen() -> None:
-    policy = SMALL + "CREATE BUDGET extra FOR UNIT patient EPSILON 5 DEFAULT EPSILON 0.7; GRANT extra TO alice;"
-    with clinic(policy) as session:
-        session.run("SET budget = extra")
-        assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(7, 10)
-        session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 2")
-        spent = {one.budget.name: str(one.spent.epsilon) for one in session.budget().budgets}
-        assert spent == {"research": "0", "extra": "2", "club": "0"}
-    with clinic(policy, "bob") as session:  # who would pay from another, and be refused by the ledger
-        assert refused(session, "SET budget = extra") == ["PQL0505"]
-        assert session.check("SET budget = research").ok
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -312,84 +250,6 @@ def test_a_halfwidth_is_short_for_people_and_exact_for_programs(session: Session
     assert str(small).endswith("± 0.0008988 (95%)")
 
 
-def test_budget_report(session: Session) -> None:
-    session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 1/3")
-    report = session.budget()
-    assert report.to_json()["budgets"][1] == {
-        "budget": "research",
-        "unit": "patient",
-        "epsilon": "2",
-        "spent": "1/3",
-        "limit": "3/2",
-        "spent_by_you": "1/3",
-        "left": "7/6",
-        "bound_by": "limit",
-        "more_like_your_last": 3,
-        "max_per_query": "1",
-        "default": "1/10",
-        "delta": "0",
-        "delta_spent": "0",
-        "delta_limit": "0",
-        "delta_spent_by_you": "0",
-        "delta_left": "0",
-        "delta_left_for_noise": "0",
-        "default_delta": None,
-    }
-    facts = [
-        ("left to you", "ε = 7/6, by your limit"),
-        ("more like your last query", "3"),
-        ("your limit", "ε = 1.5"),
-        ("spent by you", "ε = 1/3"),
-        ("the budget", "ε = 2"),
-        ("spent by everyone", "ε = 1/3"),
-        ("most for one query", "ε = 1"),
-        ("a query that does not say", "ε = 0.1"),
-    ]
-    assert [row[2:] for row in session.run("SHOW BUDGET").rows if row[0] == "research"] == facts
-    _, told = str(report).split("\nresearch (patient)\n")
-    assert told == "\n".join(f"  {what}: {amount}" for what, amount in facts)
-
-
-def test_whose_limit_binds() -> None:
-    """Spent and left add up to the limit of whoever asks, and it is said when others have spent what it would allow."""
-    limited = POLICY.replace("patient EPSILON 1000", "patient EPSILON 3 DELTA 1e-6").replace(
-        "GRANT research TO alice", "GRANT research TO alice, bob LIMIT EPSILON 2 DELTA 4e-7 EACH"
-    )
-    with clinic(limited) as alice:
-        alice.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.5")
-        told = next(one for one in alice.budget().to_json()["budgets"] if one["budget"] == "research")
-        assert (told["limit"], told["delta_limit"], told["bound_by"]) == ("2", "1/2500000", "limit")
-        assert Fraction(told["left"]) == Fraction(told["limit"]) - Fraction(told["spent_by_you"])
-        assert "left to you: ε = 1.5, by your limit" in str(alice.budget())
-        assert "your limit: ε = 2, δ = 0.0000004" in str(alice.budget())
-        alice._till._ledger.reserve(ask("SELECT 2", "1.9", analyst="bob"))
-        told = next(one for one in alice.budget().to_json()["budgets"] if one["budget"] == "research")
-        assert (told["left"], told["bound_by"]) == ("3/5", "budget")
-        assert "left to you: ε = 0.6, by the budget" in str(alice.budget())
-
-
-def test_what_is_left_is_told_in_few_digits_and_never_more_than_there_is() -> None:
-    with clinic() as session:
-        for spend in ("1/3", "0.123456789012345678", "1/625", "7/1875"):
-            session.run(f"SELECT COUNT(*) FROM patients SPEND EPSILON {spend}")
-        exact = left(session)
-        (told,) = (
-            Fraction(str(amount).removeprefix("ε = "))
-            for name, _, what, amount in session.run("SHOW BUDGET").rows
-            if (name, what) == ("research", "left to you")
-        )
-        assert exact - Fraction(1, 10**6) < told < exact
-        assert "999.537" in str(session.budget()) and "/" not in str(session.budget())
-        assert str(exact) in [one["left"] for one in session.budget().to_json()["budgets"]]
-    for amount, text in (
-        (Fraction(7, 6), "7/6"),
-        (Fraction(1, 10**9), "0.000000001"),
-        (Fraction(10**7, 3), "3333333.333333"),
-    ):
-        assert left_text(amount) == text
-    assert left_text(Fraction(1, 3 * 10**12)) == "0.0000000000003333"
-
-
 def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
     invented = session.run("SELECT * FROM DUMMY patients LIMIT 5")
     assert invented.dummy and len(invented.rows) == 5 and invented.cost.epsilon == 0
@@ -403,107 +263,6 @@ def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
 def test_one_statement_is_one_statement(session: Session) -> None:
     assert refused(session, "") == ["PQL0113"] and refused(session, "SELECT 1; SELECT 2") == ["PQL0113"]
     assert refused(session, "SELEC 1") == ["PQL0101"]
-
-
-# ---- the contract of `check --format json`
-
-DIAGNOSTIC = {"code", "severity", "line", "column", "span", "message", "why", "help", "fixes"}
-
-
-def shape(value: Any) -> Any:
-    match value:
-        case dict():
-            return {key: shape(part) for key, part in value.items()}
-        case list():
-            return [shape(part) for part in value]
-        case _:
-            return value
-
-
-def test_json_of_a_check() -> None:
-    with clinic() as session:
-        text = "\nSELECT sex, COUNT(*) AS n,\n       AVG(age) FROM patients\nGROUP BY sex SPEND EPSILON 1/2;\nSELECT 1"
-        found = json.loads(json.dumps(session.check_text(text, name="report.pql").to_json()))
-    first, second = found.pop("statements")
-    assert found == {
-        "version": 1,
-        "ok": True,
-        "file": "report.pql",
-        "params": [],
-        "total": {"epsilon": "1/2", "delta": "0"},
-        "costs": [
-            {"budget": "research", "unit": "patient", "epsilon": "1/2", "delta": "0",
-             "charged": {"epsilon": "1/2", "delta": "0"}, "fits": True, "left_after": "1999/2"},
-        ],
-        "diagnostics": [],
-    }  # fmt: skip
-    measurements, columns = first.pop("measurements"), first.pop("columns")
-    assert first == {
-        "line": 2,
-        "kind": "select",
-        "ok": True,
-        "span": {"start": [2, 1], "end": [4, 31]},
-        "free": None,
-        "groups": 4,
-        "cost": {"epsilon": "1/2", "delta": "0"},
-    }
-    assert columns == [
-        {"name": "sex", "type": "TEXT", "label": "Released", "nullable": True,
-         "domain": "{'F', 'M', 'X'} or NULL", "halfwidth95": None},
-        {"name": "n", "type": "INT", "label": "Released", "nullable": False, "domain": "any, not NULL",
-         "halfwidth95": "12"},
-        {"name": "avg", "type": "FLOAT", "label": "Released", "nullable": True, "domain": "[0, 120] or NULL",
-         "halfwidth95": None},
-    ]  # fmt: skip
-    assert measurements[0] == {
-        "text": "COUNT(*)",
-        "line": 2,
-        "column": 13,
-        "block": 0,
-        "unit": "patient",
-        "rows_per_unit": "1",
-        "l1": "1",
-        "l2_squared": "1",
-        "mechanism": "discrete_laplace",
-        "release": "sum",
-        "scale": "4",
-        "grid": "1",
-        "epsilon": "1/4",
-        "delta": "0",
-    }
-    assert (measurements[1]["text"], measurements[1]["line"], measurements[1]["l1"]) == ("AVG(age)", 3, "120")
-    assert second["free"] == "post-processing" and second["cost"] == {"epsilon": "0", "delta": "0"}
-    assert second["groups"] is None and second["measurements"] == []
-    assert second["columns"][0]["label"] == "Public" and second["columns"][0]["domain"] == "{1}"
-
-
-def test_json_of_symbols_and_faults() -> None:
-    with clinic() as session:
-        text = "SELECT COUNT(* SPEND $e), COUNT(age SPEND $e) FROM patients; SELECT nam FROM regions"
-        found = json.loads(json.dumps(session.check_text(text).to_json()))
-    assert found["ok"] is False and found["params"] == ["e"]
-    assert found["total"] == {"epsilon": "2*$e", "delta": "0"}
-    assert found["costs"][0]["epsilon"] == "2*$e" and found["costs"][0]["left_after"] == "1000 + -2*$e"
-    assert found["statements"][0]["measurements"][0]["scale"] == "1/($e)"
-    assert [column["halfwidth95"] for column in found["statements"][0]["columns"]] == [None, None]
-    (fault,) = found["diagnostics"]
-    assert set(fault) == DIAGNOSTIC
-    assert fault["code"] == "PQL0202" and fault["severity"] == "error" and (fault["line"], fault["column"]) == (1, 69)
-    assert fault["fixes"] == [{"span": {"start": [1, 69], "end": [1, 72]}, "text": "name"}]
-    assert fault["why"] is None and fault["help"] == "did you mean `name`?"
-
-
-def test_amounts_with_parameters_are_written_for_people() -> None:
-    e, f = (Amount(params=((name, Fraction(1)),)) for name in "ef")
-    for amount, text in [
-        (Amount(Fraction(5, 2)) - e.times(Fraction(2)), "2.5 - 2*$e"),
-        (Amount(Fraction(1, 3)) + e + f.times(Fraction(1, 4)), "1/3 + $e + 0.25*$f"),
-        (f - e, "$f - $e"),
-        (ZERO - e, "-$e"),
-        (ZERO - Amount(Fraction(1, 2)), "-0.5"),
-        (ZERO, "0"),
-    ]:
-        assert amount.text == text
 
 
 def test_a_frame_that_is_not_what_is_declared_is_corrected_by_who_gives_it() -> None:
