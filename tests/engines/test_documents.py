@@ -58,6 +58,7 @@ def _by_python(text: str) -> Any:
     """Without the names of fields that come again; an error where it is no JSON."""
 
     def first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        json.dumps(pairs, ensure_ascii=False).encode()  # also in what comes again half a character is none
         return dict(reversed(pairs))
 
     def refused(word: str) -> None:
