@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -163,6 +164,15 @@ def test_interrupted_from_another_thread_it_fails_and_goes_on() -> None:
         assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
 
 
+@pytest.fixture
+def heeding() -> Iterator[None]:
+    """Ctrl-C is heard, as it is not where a shell has put the tests into the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeding")
 def test_ctrl_c_is_no_failure_of_the_engine() -> None:
     """It says so, keeps no incident, and goes on; an error that only reads like it does not pass for it."""
     relation: Relation = scan((("b", INT),), ("u", INT))
