@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -17,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from privql.finish.table import Table
-from privql.finish.writing import to_decimal
 from privql.functions.scalar.numbers import integer
 from privql.kernel.scalars import Value, ValueType
 from privql.post.pieces import ROW
@@ -77,10 +77,20 @@ def _fits(type: ValueType) -> Callable[[Any], Any]:
         case "FLOAT":
             return lambda value: float(value) if math.isfinite(value) else None
         case "DECIMAL":
-            limit, scale = 10 ** (type.precision - type.scale), type.scale
-            return lambda value: f"{to_decimal(Fraction(value), scale):f}" if abs(value) < limit else None
+            return partial(_decimal, type.scale, 10**type.precision)
         case _:
             return lambda value: value
+
+
+def _decimal(scale: int, limit: int, value: Fraction) -> str | None:
+    """There may be a million; most are of the type, and need no fractions. Others, such as a bound, round."""
+    whole, rest = divmod(value.numerator * 10**scale, value.denominator)
+    if rest:
+        whole = round(value * 10**scale)
+    if abs(whole) >= limit:
+        return None
+    digits = str(abs(whole)).rjust(scale + 1, "0")
+    return f"{'-' if whole < 0 else ''}{digits[:-scale]}.{digits[-scale:]}" if scale else str(whole)
 
 
 def read(column: str, type: ValueType) -> str:

@@ -355,3 +355,14 @@ def test_a_subquery_picked_twice_is_no_column() -> None:
     rel = Compute(inner, (("c4", Field("s1", INT)), ("c5", Field("c3", INT))))
     query = asked(rel, ("c4", INT), ("c5", INT), subqueries=(("s1", one),))
     assert PROCESSOR.run(query, [NAMES]).rows == ((3, 3),) * 3
+
+
+def test_a_decimal_that_rounds_out_of_its_type_is_null() -> None:
+    table = Table(
+        (("d", decimal(4, 2)),),
+        tuple((Fraction(n, 1000),) for n in (99_994, 99_996, -99_994, -99_996, 5, 15, -5, 99_990, 0)),
+    )
+    scan = ReleasedScan("r", (("c1", "d", decimal(4, 2)),))
+    found = PROCESSOR.run(asked(scan, ("c1", decimal(4, 2))), released={"r": table}).rows
+    hundredths = (9999, None, -9999, None, 0, 2, 0, 9999, 0)  # a tie goes to the even one
+    assert found == tuple((None if n is None else Fraction(n, 100),) for n in hundredths)
