@@ -60,17 +60,18 @@ class Search:
         ends = {end for take in takes for low, high in take.ranges for end in (low, high + 1)}
         self.ends = sorted(ends | {end for low, high in WORD for end in (low, high + 1)})
         self._letters: dict[str, int] = {}
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known: dict[int, dict[int | tuple[int, int], int]] = {}
+        self._size = 0  # of what is known
 
     def occurs(self, text: str) -> bool:
-        return any(reached >> self.start & 1 for reached in self._backward(text))
+        return any(reached >> self.start & 1 for reached in set(self._backward(text)))
 
     def found(self, text: str) -> Iterator[Found]:
         """The matches from left to right, apart from each other; after an empty one there are no more."""
-        reached = list(self._backward(text))[::-1]
-        at = 0
+        reached = self._backward(text)[::-1]
+        at, start = 0, 1 << self.start
         while at <= len(text):
-            if not reached[at] >> self.start & 1:
+            if not reached[at] & start:
                 at += 1
                 continue
             match = self._walk(text, at, reached)
@@ -153,22 +154,28 @@ class Search:
         """Characters that no set tells apart have the same number."""
         for character in set(text) - self._letters.keys():
             self._letters[character] = bisect_right(self.ends, ord(character))
-        letters = self._letters
-        return [letters[character] for character in text]
+        return list(map(self._letters.__getitem__, text))
 
-    def _backward(self, text: str) -> Iterator[int]:
+    def _backward(self, text: str) -> list[int]:
         """At each place from the end to the start, the states (bits of a number) that complete a match from there."""
-        if len(self._known) > 10_000:
+        if self._size > 10_000:
             self._known.clear()
-        known = self._known
-        reached, letter = 0, -1
-        for before in (*reversed(self._letters_of(text)), -1):
-            key = reached, letter, before if self._placed else 0
-            found = known.get(key)
+            self._size = 0
+        after = [-1, *reversed(self._letters_of(text))]
+        around = list(zip(after, [*after[1:], -1], strict=True)) if self._placed else after
+        known, reached, out = self._known, 0, []
+        for each in around:
+            leads = known.get(reached)
+            if leads is None:
+                leads = known[reached] = {}
+            found = leads.get(each)
             if found is None:
-                found = known[key] = self.reached(reached, letter, before)
-            yield found
-            reached, letter = found, before
+                letter, before = each if isinstance(each, tuple) else (each, -1)
+                found = leads[each] = self.reached(reached, letter, before)
+                self._size += 1
+            out.append(found)
+            reached = found
+        return out
 
     def reached(self, after: int, letter: int, before: int) -> int:
         """`letter` stands after the place and `before` before it; -1 for none."""
