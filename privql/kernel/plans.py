@@ -15,6 +15,7 @@ polynomials; floats guess an ε, and certified bounds decide whether it will do.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -123,7 +124,8 @@ class _Law:
             return float_tail(rest / mu - mu / 2) - (math.exp(rest) * far if far else 0.0)
 
         def enough(epsilon: float) -> bool:
-            return sum(chance * failing(epsilon - loss) for loss, chance in losses) <= delta
+            beyond = losses if mu else losses[bisect_left(losses, (epsilon, 0.0)) :]  # without μ no others fail
+            return sum(chance * failing(epsilon - loss) for loss, chance in beyond) <= delta
 
         return solved(enough, 0.0, losses[-1][0] + mu * mu / 2 + mu * math.sqrt(2 - 2 * math.log(delta)))
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import cache
 from random import uniform
 from secrets import token_hex
 from time import monotonic, sleep
@@ -225,11 +226,16 @@ class FileStore(Store):
     def damage(self, db: sqlite3.Connection) -> list[str]:
         """What is wrong with the file itself."""
         broken = [line for (line,) in db.execute("PRAGMA integrity_check") if line != "ok"]
-        with closing(sqlite3.connect(MEMORY, isolation_level=None)) as fresh:
-            lay_out(fresh, 0)
-            there, wanted = _made_of(db), _made_of(fresh)
+        there, wanted = _made_of(db), _of_every_ledger()
         broken += [f"it has a {kind} `{name}` that no ledger has" for kind, name in sorted(there - wanted)]
         return broken + [f"it has no {kind} `{name}`" for kind, name in sorted(wanted - there)]
+
+
+@cache
+def _of_every_ledger() -> set[tuple[str, str]]:
+    with closing(sqlite3.connect(MEMORY, isolation_level=None)) as fresh:
+        lay_out(fresh, 0)
+        return _made_of(fresh)
 
 
 def _made_of(db: sqlite3.Connection) -> set[tuple[str, str]]:
