@@ -67,6 +67,14 @@ _ALL = (
         ("kernel/test_rules_by_force.py",),
     ),
     Machine(
+        "certificates",
+        "certificates of random queries to the verifier, and each with one number, rule or hash changed",
+        "certificates",
+        100_000,
+        ("soundness/test_certificates.py",),
+        beside=("accepted", "changed and refused"),
+    ),
+    Machine(
         "sums",
         "the engine against the reference: random terms over hostile rows, in two orders, on 1 thread and on 8",
         "terms",
@@ -215,7 +223,7 @@ _ALL = (
         "samplers",
         "draws against the law on paper",
         "draws",
-        370_000_000,
+        381_000_000,
         ("noise/test_law.py", "noise/test_selection.py", "noise/test_flip.py", "mechanisms/test_chi_square.py"),
     ),
     Machine(
