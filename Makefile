@@ -23,7 +23,7 @@ help:
 	@echo 'make test-engines  those of all engines, with a PostgreSQL and a Spark of their own: 1 GB of packages'
 	@echo 'make soak     the machines that look for bugs, at full length: days (MACHINE=neighbours MINUTES=20)'
 	@echo 'make mutate   change one thing at a time, and see a test fail (RULES=privql/kernel SAMPLE=50)'
-	@echo 'make check    lint, types, import contract and tests'
+	@echo 'make check    lint, types, import contract and tests, these with types checked at run time, too'
 	@echo 'make wheel    the package, built and tried'
 	@echo 'make golden   rewrite the golden files and the outputs shown in the README; review the diff'
 	@echo 'make attacks  attack invented people, and draw the pictures of docs/attacks.md anew'
@@ -72,7 +72,8 @@ lint: $(VENV)/.ready-dev
 types: $(VENV)/.ready-dev
 	$(BIN)/mypy
 
-# Types at run time in all rooms. The tests have them where people hand things in and get things back, always.
+# Types at run time in all that the tests of these rooms enter. All tests have them where people hand things in and get
+# things back.
 typeguard: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto --typeguard-packages=privql -m 'not wrong_types' \
 		$(addprefix tests/,$(TYPED))

@@ -37,8 +37,7 @@ from privql.kernel.terms import Project, Scan, Unit
 
 REGIONS = tuple(f"region {i}" for i in range(8))
 PRICE = decimal(10, 2)
-Number = int | float | Fraction
-RANGES: dict[str, tuple[ValueType, Number, Number, Fraction]] = {
+RANGES: dict[str, tuple[ValueType, float | Fraction, float | Fraction, Fraction]] = {
     "i": (INT, 0, 100, Fraction(1)),
     "d": (PRICE, Fraction(0), Fraction(10000), Fraction(1, 100)),
     "f": (FLOAT, 0.0, 64.0, Fraction(1, 2**34)),

@@ -72,13 +72,13 @@ class Within(Through):
 
     def __init__(self, engine: Querying, says: Computing) -> None:
         super().__init__(says)
-        self._asked_first = engine
+        self._true = engine
 
     def preflight(self, scans: Iterable[Scan]) -> None:
-        self._asked_first.preflight(scans)
+        self._true.preflight(scans)
 
     def rehearse(self, term: Term) -> None:
-        self._asked_first.rehearse(term)
+        self._true.rehearse(term)
 
 
 class Scratch:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, fixed, not_taken, one_order, renamed, sort_keys, unordered
+from privql.check.conditions import also
 from privql.check.operations import coerce
 from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
@@ -14,7 +15,6 @@ from privql.diagnostics import Fix, refuse
 from privql.domains import Domain
 from privql.functions.aggregate.public import constant_argument, resolve_aggregate
 from privql.functions.aggregate.within import MOMENTS, domain_within
-from privql.kernel.scalars import BOOL, Apply, Scalar
 from privql.syntax import ast, unparse
 
 _SAME_OF_DIFFERENT = frozenset({"min", "max", "any_value", "bool_and", "bool_or", "bit_and", "bit_or"})
@@ -51,7 +51,7 @@ def feature(node: ast.Call, name: str, place: Place) -> Typed:
     one_order(node, cast, keys)
     argument: Typed | None = cast[0] if cast else None
     if function == "count_if":
-        function, where, argument = "count", _both(where, cast[0].term), None
+        function, where, argument = "count", also(where, cast[0].term), None
     aggregate = Aggregate(
         place.context.fresh(),
         function,
@@ -106,7 +106,3 @@ def bounded(node: ast.Call, function: str, args: Sequence[Typed]) -> None:
         help=f"write `{node.name.upper()}({', '.join(clamped)})`",
         fixes=(Fix(written.span, fix),),
     )
-
-
-def _both(one: Scalar | None, other: Scalar) -> Scalar:
-    return other if one is None else Apply("and", (one, other), BOOL)

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from privql.engines.connections import ConnectionProblem, scheme, shown
@@ -102,9 +101,12 @@ def _module(kind: str, address: object) -> ModuleType:
         raise ConnectionProblem(
             f"nothing here reads `{shown(address)}`", f"an address begins with {there}, or is a path"
         )
-    if known.needs and find_spec(known.needs) is None:
-        told = f"`{shown(address)}` cannot be read: it needs the package {known.needs}"
-        raise ConnectionProblem(told, f"install `privql[{known.extra}]`")
+    if known.needs:
+        try:
+            import_module(known.needs)
+        except ImportError:  # also of what it needs itself
+            told = f"`{shown(address)}` cannot be read: it needs the package {known.needs}"
+            raise ConnectionProblem(told, f"install `privql[{known.extra}]`") from None
     return import_module(known.module)
 
 

@@ -1,4 +1,4 @@
-"""Decimals of so many digits, one after the other, and logarithms of what may have no float."""
+"""Decimals of so many digits, one after the other; logarithms of what may have no float; what a confidence leaves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 
-def decimal(rank: int, digits: int) -> Fraction:
-    """Those of four digits, one an integer: 0 is 1000, 8999 is 9999, 9000 is 10000, 9001 is 10010."""
+def at_rank(rank: int, digits: int) -> Fraction:
+    """Those of so many digits, one an integer; of four: 0 is 1000, 8999 is 9999, 9000 is 10000, 9001 is 10010."""
     least = int(10 ** (digits - 1))
     exponent, behind = divmod(rank, 9 * least)
     return (least + behind) * Fraction(10) ** exponent

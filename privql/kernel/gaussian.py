@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from privql.kernel.cost import LEAST_EPSILON
-from privql.kernel.decimals import decimal, ln, missed
+from privql.kernel.decimals import at_rank, ln, missed
 from privql.kernel.enclosure import Bounds
 from privql.kernel.normal import density, mills, tail
 from privql.kernel.search import least
@@ -54,14 +54,14 @@ def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     target = ln(delta)
     guess = _solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
     # the least that is too much, and one less
-    return decimal(
-        least(lambda rank: not affordable(epsilon, decimal(rank, _DIGITS), delta), _rank(guess)) - 1, _DIGITS
+    return at_rank(
+        least(lambda rank: not affordable(epsilon, at_rank(rank, _DIGITS), delta), _rank(guess)) - 1, _DIGITS
     )
 
 
 def least_mu(square: Fraction) -> Fraction:
     """The least μ of six significant digits whose square is at least that."""
-    return decimal(least(lambda rank: decimal(rank, _DIGITS) ** 2 >= square, _rank(math.sqrt(square))), _DIGITS)
+    return at_rank(least(lambda rank: at_rank(rank, _DIGITS) ** 2 >= square, _rank(math.sqrt(square))), _DIGITS)
 
 
 def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
@@ -72,7 +72,7 @@ def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
         return LEAST_EPSILON
     target = ln(delta)
     guess = _solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
-    return decimal(least(lambda rank: affordable(decimal(rank, 4), mu, delta), _rank(guess, 4)), 4)
+    return at_rank(least(lambda rank: affordable(at_rank(rank, 4), mu, delta), _rank(guess, 4)), 4)
 
 
 def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING) -> int:
@@ -115,7 +115,7 @@ def sigma_within(halfwidth: int, confidence: Fraction, before: Fraction = _NOTHI
 
 def greatest_sigma(enough: Callable[[Fraction], bool], guess: float = 1.0) -> Fraction:
     """The greatest σ of six significant digits that is small enough; every smaller one must be, too."""
-    return decimal(least(lambda rank: not enough(decimal(rank, _DIGITS)), _rank(guess)) - 1, _DIGITS)
+    return at_rank(least(lambda rank: not enough(at_rank(rank, _DIGITS)), _rank(guess)) - 1, _DIGITS)
 
 
 def variance(sigma: Fraction) -> float:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from privql.kernel.decimals import decimal, ln, missed
+from privql.kernel.decimals import at_rank, ln, missed
 from privql.kernel.enclosure import exp_minus, quotient
 from privql.kernel.search import least
 
@@ -36,7 +36,7 @@ def least_epsilon(enough: Callable[[Fraction], bool], guess: Fraction = Fraction
     """The least ε of four significant digits that is enough; every greater one must be, too."""
     place = math.floor(ln(guess) / math.log(10))
     start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
-    return decimal(least(lambda rank: enough(decimal(rank, 4)), start), 4)
+    return at_rank(least(lambda rank: enough(at_rank(rank, 4)), start), 4)
 
 
 def variance(scale: Fraction) -> float:

@@ -60,12 +60,18 @@ def test_many_groups_are_handed_over_as_arrays() -> None:
     [
         (INT, (1, 1)),
         (decimal(10, 1), (Fraction(1, 2), Fraction(51, 100))),  # written with the digits of the type
+        (decimal(10, 1), (Fraction(0), Fraction(-1, 100))),
+        (INT, (1, Fraction(3, 2))),
         (FLOAT, (0.0, -0.0)),
+        (FLOAT, (2**53, 2**53 + 1)),
+        (FLOAT, (0.1, Fraction(1, 10))),
         (FLOAT, (math.nan, math.nan)),
         (FLOAT, (math.inf,)),
     ],
 )
-def test_a_list_that_names_a_group_twice_is_refused(type: ValueType, twice: tuple[Value, ...]) -> None:
+def test_a_list_that_names_a_group_twice_or_what_is_no_value_is_refused(
+    type: ValueType, twice: tuple[Value, ...]
+) -> None:
     for others in (0, 60):  # written into the statement, and handed over
         members = (*twice, *(number(type, 100 + at) for at in range(others)))
         columns = (("b", type), ("c", INT))

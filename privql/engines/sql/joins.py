@@ -41,7 +41,8 @@ def lookup(left: Rows, public: Rows, term: Lookup, draft: Draft) -> Rows:
 
 def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
     """Without a further condition, what a row may meet is one of a few values, each once; else, rows are looked for.
-    Where that is done for each row anew, ours are numbered, meet all that there are, and each number stays once."""
+    Where that is done for each row anew, ours are numbered, meet those that agree with them, and each number stays
+    once; but where all would meet all, the first that is found is enough."""
     name = draft.names.new("c")
     public = right.unit is None
     equal = [] if public else [same_unit(left, right)]
@@ -55,7 +56,7 @@ def mark(left: Rows, right: Rows, term: Mark, draft: Draft) -> Rows:
         layers = [Layer({}, _beside(right, "LEFT ", condition)), Layer({name: f"({there} IS NOT NULL)"})]
     else:
         condition = _meet(equal, _where(left, right, term.where))
-        if left.dialect.looks_once:
+        if left.dialect.looks_once or not equal:
             found = right.dialect.derived(right.sql(condition), beside=True)
             layers = [Layer({name: f"EXISTS (SELECT 1 FROM {found} WHERE {condition})"})]
         else:

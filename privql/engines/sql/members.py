@@ -51,16 +51,20 @@ def _differ(members: Sequence[object]) -> None:
 
 
 def _as_written(value: Any, type: ValueType) -> object:
-    """What the engine compares: a DECIMAL has the digits of its type, and there is one zero."""
+    """What the engine compares: numbers have the digits of their type, and there is one zero."""
     if value is None:
         return None
     match type.kind:
         case "DECIMAL":
-            return write_decimal(Fraction(value), type.scale)
-        case "FLOAT" if not isfinite(value):
+            return int(Fraction(value) * 10**type.scale)
+        case "FLOAT" if isfinite(value):
+            return float(value)
+        case "FLOAT":
             raise EngineError("unsupported")  # no value of the language; a NaN is unlike itself here, and not there
-        case _:
+        case "TEXT" | "BOOL":
             return value
+        case _:
+            return int(value)
 
 
 def array(values: list[Any], type: ValueType) -> npt.NDArray[Any]:
