@@ -24,7 +24,7 @@ from privql.kernel.events import Events, Losing, among, events, read_within
 from privql.kernel.measure import Measured, Together
 from privql.kernel.picks import Picked, Way
 from privql.kernel.places import Runs, chosen
-from privql.kernel.ranks import FARTHEST, Placed
+from privql.kernel.ranks import FARTHEST, Placed, Ranked
 from privql.kernel.scalars import INT
 from privql.kernel.selection import Count, Keep, Selected
 from privql.kernel.sums import cells
@@ -182,8 +182,12 @@ def _placed(placed: Placed, engine: Computing, publics: Publics, samplers: Sampl
     """A step for each rank in each group; which values were near is forgotten. A draw that went astray needs all."""
     salt = secrets.token_bytes(16)
     every = cache(lambda: engine.ranks(replace(placed.term, far=FARTHEST), salt, publics))
-    groups = enumerate(engine.ranks(placed.term, salt, publics))
-    return [chosen(placed, group, lambda at=at: every()[at], samplers.exponential) for at, group in groups]  # type: ignore[misc]
+    groups = engine.ranks(placed.term, salt, publics)
+
+    def all_of(at: int) -> Callable[[], Ranked]:
+        return lambda: every()[at]
+
+    return [chosen(placed, group, all_of(at), samplers.exponential) for at, group in enumerate(groups)]
 
 
 def _picked(made: Picked, engine: Computing, publics: Publics, samplers: Samplers) -> list[list[int]]:

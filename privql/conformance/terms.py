@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 from privql.audit.reference import types
 from privql.conformance.pools import NARROW, PRICE, WIDE, Call, calls, some_value
@@ -111,10 +112,11 @@ class Terms:
         """A column as its declaration makes it true: clamped, or NULL outside its list."""
         name, type = self.random.choice([*columns.items()])
         if type.kind in ("INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"):
-            low, high = sorted((some_value(type, self.random), some_value(type, self.random)))  # type: ignore[type-var]
+            ends: list[Any] = [some_value(type, self.random), some_value(type, self.random)]
+            low, high = sorted(ends)
             return Apply("clamp", (Field(name, type), Const(low, type), Const(high, type)), type)
-        members = {some_value(type, self.random), *(SMALL.get(type.kind, ()))}
-        test = Apply("in", (Field(name, type), *(Const(m, type) for m in sorted(members))), BOOL)  # type: ignore[type-var]
+        members: set[Any] = {some_value(type, self.random), *(SMALL.get(type.kind, ()))}
+        test = Apply("in", (Field(name, type), *(Const(m, type) for m in sorted(members))), BOOL)
         return Apply("case", (test, Field(name, type), Const(None, type)), type)
 
     def steps(self, columns: dict[str, ValueType]) -> Steps:

@@ -28,12 +28,17 @@ def database() -> str:
     return fresh()
 
 
-def engine(tables: Mapping[str, pa.Table | Path], **options: Any) -> PostgresEngine:
-    schema = f"s{next(_SCHEMAS)}"
+def connected() -> Any:
+    """Of no type: statements that tests put together are no literals, which is what psycopg's types ask for."""
     import psycopg
 
-    with psycopg.connect(database(), autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
+    return psycopg.connect(database(), autocommit=True)
+
+
+def engine(tables: Mapping[str, pa.Table | Path], **options: Any) -> PostgresEngine:
+    schema = f"s{next(_SCHEMAS)}"
+    with connected() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
         for table, rows in tables.items():
             load(connection, f"{schema}.{name(table)}", pq.read_table(rows) if isinstance(rows, Path) else rows)
     return PostgresEngine(database(), {table: (schema, table) for table in tables}, **options)
@@ -71,10 +76,11 @@ def _kind(type: pa.DataType) -> str:
 
 def _plain(column: pa.ChunkedArray, kind: str) -> list[Any]:
     if kind == "date":
-        return column.cast(pa.date32()).cast(pa.int32()).to_pylist()  # type: ignore[no-any-return]
+        column = column.cast(pa.date32()).cast(pa.int32())
     if kind == "timestamp":
-        return column.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
-    return column.to_pylist()  # type: ignore[no-any-return]
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _made(column: str, kind: str) -> str:
@@ -89,14 +95,12 @@ def _made(column: str, kind: str) -> str:
 @contextmanager
 def own_schema() -> Iterator[Any]:
     """A connection to a schema of its own, as an administrator sees it."""
-    import psycopg
-
-    with psycopg.connect(database(), autocommit=True) as connection:
+    with connected() as connection:
         schema = f"own_{id(connection)}_{time.monotonic_ns()}"
-        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
-        connection.execute(f"SET search_path = {schema}")  # type: ignore[call-overload]
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}")
         yield connection
-        connection.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[call-overload]
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 def schema_of(server: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from privql.conformance.rows import Row
 from privql.engines.interface import Columns
@@ -15,9 +15,6 @@ from privql.engines.sql.scalars import ScalarEmitter
 from privql.kernel.scalars import Scalar, Value, ValueType
 from tests.engines.values import inward
 from tests.ledger.servers import fresh
-
-if TYPE_CHECKING:
-    import psycopg
 
 _SETTINGS = (
     "SET standard_conforming_strings = on; SET jit = off; SET TIME ZONE 'Asia/Kathmandu'; SET datestyle = 'German'"
@@ -31,7 +28,7 @@ def _database() -> str:
     return fresh()
 
 
-def connect() -> psycopg.Connection[tuple[object, ...]]:
+def connect() -> Any:
     """With settings that no spelling may mind."""
     import psycopg
 
@@ -45,16 +42,16 @@ def kept(value: Value) -> Value:
     return value.replace("\x00", "\x01") if isinstance(value, str) else value
 
 
-def load(connection: psycopg.Connection[tuple[object, ...]], table: str, columns: Columns, rows: list[Row]) -> None:
+def load(connection: Any, table: str, columns: Columns, rows: list[Row]) -> None:
     names = ", ".join(f"{name(c)} {type_name(t)}" for c, t in columns)
-    connection.execute(f"DROP TABLE IF EXISTS {name(table)}")  # type: ignore[call-overload]
-    connection.execute(f"CREATE TABLE {name(table)} (rowid bigint, {names})")  # type: ignore[call-overload]
+    connection.execute(f"DROP TABLE IF EXISTS {name(table)}")
+    connection.execute(f"CREATE TABLE {name(table)} (rowid bigint, {names})")
     for at in range(0, len(rows), 50):
         values = ", ".join(
             f"({at + place}, " + ", ".join(literal(kept(row[c]), t).sql for c, t in columns) + ")"
             for place, row in enumerate(rows[at : at + 50])
         )
-        connection.execute(f"INSERT INTO {name(table)} VALUES {values}")  # type: ignore[call-overload]
+        connection.execute(f"INSERT INTO {name(table)} VALUES {values}")
 
 
 def emitter() -> ScalarEmitter:
@@ -65,10 +62,10 @@ def spelled(term: Scalar) -> str:
     return emitter().sql(term)
 
 
-def types(connection: psycopg.Connection[tuple[object, ...]], terms: list[Scalar], columns: Columns) -> list[str]:
+def types(connection: Any, terms: list[Scalar], columns: Columns) -> list[str]:
     listed = ", ".join(f"pg_typeof({spelled(term)})::text" for term in terms)
     nulls = ", ".join(f"NULL::{type_name(type)} AS {name(c)}" for c, type in columns)
-    found = connection.execute(f"SELECT {listed} FROM (SELECT {nulls}) AS t").fetchone()  # type: ignore[call-overload]
+    found = connection.execute(f"SELECT {listed} FROM (SELECT {nulls}) AS t").fetchone()
     return list(map(str, found or ()))
 
 
@@ -90,10 +87,8 @@ def outward(term: Scalar) -> str:
             return sql
 
 
-def evaluated(
-    connection: psycopg.Connection[tuple[object, ...]], table: str, terms: list[Scalar]
-) -> list[tuple[Value, ...]]:
+def evaluated(connection: Any, table: str, terms: list[Scalar]) -> list[tuple[Value, ...]]:
     """Each row of the table, each term's value in it, in the table's order."""
     statement = f"SELECT {', '.join(map(outward, terms))} FROM {name(table)} ORDER BY rowid"
-    found = connection.execute(statement).fetchall()  # type: ignore[call-overload]
+    found = connection.execute(statement).fetchall()
     return [tuple(inward(v, t.type) for v, t in zip(row, terms, strict=True)) for row in found]

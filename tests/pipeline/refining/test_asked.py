@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,19 +11,7 @@ import pytest
 from privql.diagnostics import PrivQLError
 from privql.ledger import Ledger
 from privql.session import Session, apply, connect
-from tests.pipeline.refined import COUNTS, FRAMES, POLICY, halves, refused, spent, stored
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Session]:
-    with connect(policy=POLICY, frames=FRAMES, analyst="ada") as opened:
-        yield opened
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return stored(tmp_path)
-
+from tests.pipeline.refining.people import COUNTS, FRAMES, POLICY, halves, refused, spent
 
 # ---------------------------------------------------------------- what is asked with
 
