@@ -22,7 +22,7 @@ from privql.engines.interface import Source as Data
 from privql.kernel import measure
 from privql.kernel.measure import Measured, Sensitivity
 from privql.kernel.places import FINE, Runs, chosen
-from privql.kernel.ranks import FARTHEST, Placed
+from privql.kernel.ranks import FARTHEST, Placed, Ranked
 from privql.pipeline.check import check_text
 from privql.plan.program import BlockPlan
 from tests.soundness.neighbours import moves
@@ -142,3 +142,40 @@ def test_from_the_engine_to_the_answer_all_are_drawn_together_as_often_as_their_
     found = [*(seen[answer] for answer in often), sum(n for answer, n in seen.items() if answer not in set(often))]
     expected = [*(wanted[answer] * RUNS for answer in often), RUNS * (1 - sum(wanted[answer] for answer in often))]
     assert stats.chisquare(found, expected).pvalue > 1e-9 and len(often) > 5
+
+
+class _Astray(release.Samplers):
+    """Draws what is least likely where rows are cut, and what is most likely where nothing follows."""
+
+    def exponential(self, runs: Runs, exponent: Fraction) -> int:
+        lengths = [length for length, _ in runs]
+        if sum(lengths) >= FINE:
+            return sum(lengths) - 1
+        best = min(range(len(runs)), key=lambda at: runs[at][1])
+        return sum(lengths[:best])
+
+
+def test_a_draw_that_goes_astray_is_followed_by_draws_from_the_values_of_its_own_group() -> None:
+    made = planned("people", "s, QUANTILE(a, [0.2, 0.4, 0.6, 0.8])", 500).measured
+    assert isinstance(made, Placed)
+    (key,) = made.term.keys
+    groups = [name for name in key.members if name is not None]
+    ages = [[(number * number + 3 * at) % 11 - 3 for number in range(300 + 40 * at)] for at in range(len(groups))]
+    pairs = [(name, age) for name, of in zip(groups, ages, strict=True) for age in of]
+    frame = {"id": [f"u{at}" for at in range(len(pairs))], "s": [name for name, _ in pairs]}
+    table = pa.table({**frame, "a": pa.array([age for _, age in pairs], pa.int64())})
+    samplers, asked = _Astray(), 0
+    wanted = []
+    for name in key.members:
+        values = ages[groups.index(name)] if name in groups else []
+        every = near_of(replace(made.term, far=FARTHEST), values)
+
+        def whole(every: Ranked = every) -> Ranked:
+            nonlocal asked
+            asked += 1
+            return every
+
+        wanted.append(chosen(made, near_of(made.term, values), whole, samplers.exponential))
+    assert asked >= len(groups) > 1 and len({tuple(answer) for answer in wanted[: len(groups)]}) > 1
+    with DuckDBEngine({"people": Data(frame=table)}) as engine:
+        assert release._placed(made, engine, {}, samplers) == wanted
