@@ -10,6 +10,7 @@ SAMPLE ?= 20
 TYPED ?= surfaces docs policy pipeline plan finish ledger kernel
 MACHINE ?=
 MINUTES ?=
+GO_ON ?=
 PEERS ?= build/peers
 PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
@@ -60,7 +61,7 @@ test-engines: $(VENV)/.ready-engines
 	$(BIN)/python -m pytest -n 0 -rs tests/engines tests/ledger/test_postgres.py tests/pipeline/test_on_postgres.py tests/pipeline/test_servers.py tests/queries/test_tpch_postgres.py
 
 soak: $(VENV)/.ready
-	$(BIN)/python -m tests.assurance $(MACHINE) $(if $(MINUTES),--minutes $(MINUTES))
+	$(BIN)/python -m tests.assurance $(MACHINE) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(GO_ON),--go-on)
 
 mutate: $(VENV)/.ready
 	$(BIN)/python -m tests.mutation $(RULES) --sample $(SAMPLE)

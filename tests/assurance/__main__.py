@@ -12,14 +12,15 @@ from datetime import UTC, datetime
 from functools import partial
 
 from tests.assurance.machines import MACHINES, Machine
-from tests.assurance.page import keep, write
-from tests.assurance.recorder import FOLDER, ROOT, forget, kept
+from tests.assurance.page import keep, runs, write
+from tests.assurance.recorder import FOLDER, ROOT, forget, kept, passed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.assurance", description=__doc__)
     parser.add_argument("machines", nargs="*", metavar="MACHINE", help="which (default: all, one after another)")
     parser.add_argument("--minutes", type=float, help="for each: as many parts as end in that time")
+    parser.add_argument("--go-on", action="store_true", help="leave out the parts that have passed before")
     parser.add_argument("--page", action="store_true", help="run nothing: write the page of what was run")
     args = parser.parse_args()
     if args.page:
@@ -27,30 +28,38 @@ def main() -> int:
         return 0
     if unknown := set(args.machines) - set(MACHINES):
         parser.error(f"{min(unknown)} is none of {', '.join(MACHINES)}")
-    done = [_run(MACHINES[name], args.minutes) for name in args.machines or MACHINES]
+    for name in args.machines or MACHINES:
+        if args.go_on and MACHINES[name].command:
+            parser.error(f"{name} has no parts that it could go on with")
+    done = [_run(MACHINES[name], args.minutes, args.go_on) for name in args.machines or MACHINES]
     return 0 if all(done) else 1
 
 
-def _run(machine: Machine, minutes: float | None) -> bool:
-    forget(machine.name)
+def _run(machine: Machine, minutes: float | None, go_on: bool) -> bool:
+    done = passed(machine.name) if go_on else []
+    before = runs().get(machine.name, {}) if done else {}
+    if not done:
+        forget(machine.name)
     began, when = time.time(), datetime.now(UTC)
     environment = {**os.environ, "PRIVQL_SOAK": "1", "PRIVQL_UNTIL": str(began + 60 * minutes) if minutes else ""}
     tests = [f"tests/{test}" for test in machine.tests]
     command = machine.command or ("-m", "pytest", "-n", "auto", "--maxschedchunk", "1", "-k", "not planted", *tests)
+    command += tuple(f"--deselect={part}" for part in done)
     print(f"{machine.name}: {machine.title}", flush=True)
     ended = _ended([sys.executable, *command], environment, None if machine.command else minutes)
     figures = kept(machine.name)
-    passed = ended == 0 or (ended is None and not figures["wrong"])
+    right = ended == 0 or (ended is None and not figures["wrong"])
     if not figures["tried"]:
         print(f"{machine.name} tried nothing, and its line stays what it was", file=sys.stderr)
         return False
     keep(
         machine.name,
         {
+            "since": before.get("since", f"{when:%Y-%m-%d}"),
             "date": f"{when:%Y-%m-%d}",
-            "seconds": round(time.time() - began),
-            "command": f"make soak MACHINE={machine.name}" + (f" MINUTES={minutes:g}" if minutes else ""),
-            "failed": not passed,
+            "seconds": before.get("seconds", 0) + round(time.time() - began),
+            "command": f"make soak MACHINE={machine.name}" + (f" MINUTES={minutes:g}" if minutes and not done else ""),
+            "failed": not right,
             "figures": dict(sorted(figures.items())),
         },
     )
@@ -58,12 +67,12 @@ def _run(machine: Machine, minutes: float | None) -> bool:
         part, of, least = machine.share
         if figures[part] < least * figures[of]:
             print(f"{machine.name}: {figures[part]} {part} of {figures[of]} {of}", file=sys.stderr)
-            passed = False
+            right = False
     whole = minutes is not None or figures["tried"] >= machine.full
     if not whole:
         print(f"{machine.name} tried {figures['tried']}, and should {machine.full}", file=sys.stderr)
     print(f"{machine.name}: {dict(figures)}; kept in {FOLDER.relative_to(ROOT)}", flush=True)
-    return passed and whole and not figures["wrong"]
+    return right and whole and not figures["wrong"]
 
 
 def _ended(command: list[str], environment: dict[str, str], minutes: float | None) -> int | None:

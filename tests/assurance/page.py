@@ -12,7 +12,7 @@ from tests.assurance.machines import MACHINES, Machine
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, KEPT = DOCS / "assurance.md", DOCS / "assurance.json"
-Run = Mapping[str, Any]  # figures, date, seconds, command, failed
+Run = Mapping[str, Any]  # figures, since, date, seconds, command, failed
 
 _HEAD = ["| what is tried | how many | wrong | beside | when, for how long | again |", "|---|---|---|---|---|---|"]
 _TABLE = re.compile(r"^\| what is tried .*\n(?:\|.*\n)*", re.MULTILINE)
@@ -43,7 +43,8 @@ def _row(machine: Machine, run: Run | None) -> str:
         of = figures.get(whole, 0)
         share = f"{100 * figures.get(part, 0) / of:.1f}" if of else "?"
         beside.append(f"{share} % of {_number(of)} {whole} {part} (≥ {100 * float(least):g} %)")
-    when = f"{run['date']}, {_duration(run['seconds'])}"
+    when = run["date"] if run["since"] == run["date"] else f"{run['since']} to {run['date']}"
+    when += f", {_duration(run['seconds'])}"
     return f"| {machine.title} | {many} {machine.unit} | {said} | {', '.join(beside)} | {when} | `{run['command']}` |"
 
 

@@ -10,7 +10,8 @@
                 assert ...
 
 With the other tests a machine runs a slice; `make soak MACHINE=text` runs all of it and writes docs/assurance.md anew,
-with `MINUTES=20` as many parts as end in that time. So parts are short: a minute or less.
+with `MINUTES=20` as many parts as end in that time. So parts are short: a minute or less. With `GO_ON=1` those that
+have passed before are left out, so that a long run can be had in several goes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.assurance.machines import MACHINES
 
@@ -51,26 +53,39 @@ def assured(name: str) -> Iterator[Counter[str]]:
         raise
     finally:
         if SOAK and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):  # else it was interrupted
-            _keep(name, tally)
+            part = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
+            _write(name, {"part": part, "tally": dict(tally)})
 
 
 def kept(name: str) -> Counter[str]:
     """What all parts counted together since the last run began."""
     found = Counter[str]()
-    path = FOLDER / f"{name}.jsonl"
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            found.update(json.loads(line))
+    for line in _lines(name):
+        found.update(line["tally"])
     return found
+
+
+def _lines(name: str) -> list[Any]:
+    path = FOLDER / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def passed(name: str) -> list[str]:
+    """The parts, by their tests' names, in which nothing was wrong. The others are forgotten, to be tried again."""
+    wrong = {line["part"] for line in _lines(name) if line["tally"]["wrong"]}
+    lines = [line for line in _lines(name) if line["part"] not in wrong]
+    forget(name)
+    for line in lines:
+        _write(name, line)
+    return [line["part"] for line in lines]
 
 
 def forget(name: str) -> None:
     (FOLDER / f"{name}.jsonl").unlink(missing_ok=True)
 
 
-def _keep(name: str, tally: Counter[str]) -> None:
+def _write(name: str, line: Any) -> None:
     """One write of one line, so that several processes may write one file."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    line = json.dumps(dict(tally)) + "\n"
     with open(FOLDER / f"{name}.jsonl", "ab", buffering=0) as out:
-        out.write(line.encode())
+        out.write(f"{json.dumps(line)}\n".encode())

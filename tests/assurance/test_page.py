@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -98,6 +99,19 @@ def test_parts_are_added_up_and_what_fails_is_wrong(soaking: Path) -> None:
     assert not recorder.kept("it")
 
 
+def test_who_goes_on_tries_again_what_was_wrong_and_nothing_that_has_passed(
+    soaking: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part, wrong in (("a.py::test[1]", False), ("a.py::test[2]", True), ("a.py::test[3]", False)):
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{part} (call)")
+        with suppress(ValueError), assured("it") as tally:
+            tally["tried"] += 1
+            if wrong:
+                raise ValueError
+    assert recorder.passed("it") == ["a.py::test[1]", "a.py::test[3]"]
+    assert recorder.kept("it") == {"tried": 2, "wrong": 0}
+
+
 def test_a_machine_that_tries_nothing_is_wrong(soaking: Path) -> None:
     with pytest.raises(AssertionError, match="tried nothing"), assured("it"):
         pass
@@ -123,9 +137,11 @@ def test_a_run_ends_with_its_time_and_says_how_it_ended() -> None:
 
 def test_what_is_not_whole_or_not_right_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machines.Machine("it", "this", "cases", 3000, (), ("reached", "claims", Fraction(1, 2)))
-    run = {"date": "2026-01-02", "seconds": 60, "command": "x", "failed": False}
+    run = {"since": "2026-01-02", "date": "2026-01-02", "seconds": 60, "command": "x", "failed": False}
     shown = page._row(machine, {**run, "figures": {"tried": 1500, "wrong": 0, "claims": 8, "reached": 6}})
     assert shown == "| this | 1,500 of 3,000 cases | 0 | 75.0 % of 8 claims reached (≥ 50 %) | 2026-01-02, 60 s | `x` |"
+    later = {**run, "date": "2026-01-04", "figures": {"tried": 3000, "wrong": 0, "claims": 8, "reached": 6}}
+    assert "| 2026-01-02 to 2026-01-04, 60 s |" in page._row(machine, later)
     assert "| 3,000 cases | 2 |" in page._row(machine, {**run, "figures": {"tried": 3000, "wrong": 2}})
     assert "| its tests failed |" in page._row(machine, {**run, "failed": True, "figures": {"tried": 1, "wrong": 0}})
     assert "| 0 of 3,000 cases | | | not yet run |" in page._row(machine, None)
@@ -133,5 +149,5 @@ def test_what_is_not_whole_or_not_right_is_said(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_kept_is_of_one_shape() -> None:
     for name, run in json.loads(page.KEPT.read_text(encoding="utf-8")).items():
-        assert set(run) == {"date", "seconds", "command", "failed", "figures"}, name
+        assert set(run) == {"since", "date", "seconds", "command", "failed", "figures"}, name
         assert run["figures"]["tried"] > 0 and re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"])
