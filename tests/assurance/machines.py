@@ -257,6 +257,13 @@ _ALL = (
         ("ledger/test_storm.py::test_processes_spend_exactly_the_budget",),
     ),
     Machine(
+        "ledger-storm-server",
+        "processes that spend one budget of a ledger in PostgreSQL at once",
+        "attempts",
+        1_280_000,
+        ("ledger/test_postgres.py::test_processes_spend_exactly_the_budget",),
+    ),
+    Machine(
         "ledger-deaths",
         "processes killed at any moment and at every statement; disks that fail for good",
         "deaths",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -19,11 +18,11 @@ from privql import apply, connect
 from privql.kernel.filters import DEFAULT
 from privql.ledger import GrantRow, Ledger, LedgerError, NoLedger, OverBudget, PartsAsked, Permit, PlanRequest, Replay
 from privql.ledger.postgres import laid_out
+from tests.assurance import SOAK, assured
 from tests.ledger.asking import ask, budget, ledger, met
 from tests.ledger.servers import fresh
 
 ROOT = Path(__file__).parents[2]
-SOAK = bool(os.environ.get("PRIVQL_SOAK"))
 
 
 @pytest.fixture
@@ -161,11 +160,13 @@ def test_processes_spend_exactly_the_budget(address: str, usual: str) -> None:
     database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
     behind(address, f"ALTER DATABASE \"{database}\" SET default_transaction_isolation = '{usual}'")
     processes, attempts = (64, 10_000) if SOAK else (8, 20)
-    storm("storm", "hammer", address, processes, attempts)
-    with Ledger.open(address) as made:
-        assert made.spent("patient").epsilon == 1
-        assert (len(made.history()), {entry.state for entry in made.history()}) == (97, {"released"})
-        assert made.verify() == ()
+    with assured("ledger-storm-server") as tally:
+        tally["tried"] += processes * attempts
+        storm("storm", "hammer", address, processes, attempts)
+        with Ledger.open(address) as made:
+            assert made.spent("patient").epsilon == 1
+            assert (len(made.history()), {entry.state for entry in made.history()}) == (97, {"released"})
+            assert made.verify() == ()
 
 
 def test_killed_at_any_moment(address: str) -> None:
