@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics
+from privql.engines.interface import NO_PUBLICS, Computing, EngineError, OwnerLog, Publics
 from privql.finish.table import value_from_json, value_to_json
 from privql.kernel.bounds import Chosen
 from privql.kernel.events import Events, Losing, among, events, read_within
@@ -82,7 +82,7 @@ def release(
     ledger: Ledger,
     unmoved: Callable[[], bool],
     publics: Publics = NO_PUBLICS,
-    owner_log: Callable[[BaseException], None] = lambda _: None,
+    owner_log: OwnerLog = lambda _: None,
 ) -> list[Rows]:
     """What step number `step` of a charge measures: for each group its noisy cells, which groups are kept, a level.
 

@@ -11,7 +11,8 @@ from privql.audit import databases
 from privql.audit.black_box import black_box
 from privql.audit.brute import Brute, Trying
 from privql.audit.databases import bag
-from privql.audit.faults import NO_FAULT, Fault, terms_of
+from privql.audit.exact import terms_of
+from privql.audit.faults import NO_FAULT, Fault
 from privql.audit.reference.values import Row, Tables
 from privql.audit.replay import Asked, replay
 from privql.audit.report import Report, Statement, Tried

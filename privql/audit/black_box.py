@@ -12,8 +12,8 @@ from contextlib import ExitStack
 
 from privql.audit.answers import answers
 from privql.audit.brute import Brute, Pair
-from privql.audit.exact import Remembering
-from privql.audit.faults import Fault, terms_of
+from privql.audit.exact import Remembering, terms_of
+from privql.audit.faults import Fault
 from privql.audit.scratch import engine_over
 from privql.audit.shown import Outcome, Shown, guessed, shown
 from privql.audit.steps import Step

@@ -15,8 +15,8 @@ from typing import Any
 
 from privql.audit import databases
 from privql.audit.claims import Claim, apart, claims
-from privql.audit.exact import ByReference, exact
-from privql.audit.faults import Fault, found_in, terms_of
+from privql.audit.exact import ByReference, exact, terms_of
+from privql.audit.faults import Fault, found_in
 from privql.audit.scratch import engine_over
 from privql.audit.steps import Step
 from privql.audit.world import Bag, Database, World

@@ -97,6 +97,10 @@ class Remembering(Through):
         return self._known
 
 
+def terms_of(wanted: Sequence[Wanted]) -> list[Term]:
+    return [each.term for one in wanted for each in (one.of if isinstance(one, Together) else (one,))]
+
+
 def exact(made: Wanted, engine: Computing, publics: Publics) -> Any:
     """All that noise is put upon, in a form that can be compared."""
     match made:

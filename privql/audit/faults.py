@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from privql.audit.claims import Claim
-from privql.audit.exact import Through
+from privql.audit.exact import Through, terms_of
 from privql.check.conditions import also, present
-from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics, Term
+from privql.engines.interface import NO_PUBLICS, Computing, EngineError, Publics
 from privql.frozen import frozen, inside, rebuilt
 from privql.kernel.features import Steps, Tally, Total
-from privql.kernel.measure import Together
 from privql.kernel.picks import Way
 from privql.kernel.places import Runs
 from privql.kernel.ranks import Ranks
@@ -178,10 +177,6 @@ def _limited(wanted: Sequence[Wanted]) -> bool:
 def _summing(wanted: Sequence[Wanted]) -> bool:
     sums = [term for term in terms_of(wanted) if isinstance(term, Sums)]
     return any(isinstance(each, (Total, Balance)) for one in sums for each in one.contributions)
-
-
-def terms_of(wanted: Sequence[Wanted]) -> list[Term]:
-    return [each.term for one in wanted for each in (one.of if isinstance(one, Together) else (one,))]
 
 
 def found_in(kind: type[_T], node: Any) -> Iterator[_T]:

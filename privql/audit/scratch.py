@@ -166,8 +166,7 @@ def engine_over(catalog: Catalog, tables: Tables, terms: Sequence[Term]) -> Duck
     """An engine with those private tables that the terms read."""
     from privql.engines.duckdb import DuckDBEngine
 
-    met = [scan for term in terms for scan in scans(term.input)]
-    read = {scan.table for scan in met} | {link.table for scan in met for link in scan.via}
+    read = {table for term in terms for scan in scans(term.input) for table in scan.tables}
     frames = {table.name: Rows(frame=frame_with(table, tables)) for table in catalog.tables if table.name in read}
     return DuckDBEngine(frames, threads=1)
 

@@ -39,6 +39,7 @@ ErrorKind = Literal[
 
 Term = Sums | Keys | Ranks
 Columns = tuple[tuple[str, ValueType], ...]
+Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
 Stored = Mapping[str, tuple[Columns, list[dict[str, Value]]]]  # tables of given rows, by name
 Group = tuple[tuple[Value, ...], int]
 OwnerLog = Callable[[BaseException], None]  # who is handed what an engine truly said

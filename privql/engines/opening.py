@@ -27,6 +27,7 @@ from privql.engines.interface import (
     Publics,
     Steady,
     Stored,
+    Tables,
     Term,
     scans,
 )
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _T = TypeVar("_T")
-
-Tables = Mapping[str, tuple[str, ...]]  # by their names in the policy: schema and table, or what a connection has else
 
 
 @frozen
@@ -215,7 +214,7 @@ class Engines:
         return self._in(self._place_of(scans), scans[0].table)
 
     def _place_of(self, scans: list[Scan]) -> str:
-        places = {self._place(name) for scan in scans for name in (scan.table, *(link.table for link in scan.via))}
+        places = {self._place(name) for scan in scans for name in scan.tables}
         if len(places) != 1:  # what a check refuses beforehand
             raise EngineError("unsupported")
         return places.pop()

@@ -51,6 +51,11 @@ class Scan:
     via: tuple[Link, ...] = ()
     unique: frozenset[str] = frozenset()
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All that are read for it."""
+        return self.table, *(link.table for link in self.via)
+
 
 @frozen
 class UnitPart:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def tables_of(plan: Plan) -> tuple[str, ...]:
     tables = tuple(dict.fromkeys(table for block in plan.blocks for table in block.block.tables))
     divided = [one.partition.input for one in plan.parts_by_unit.values()]
-    return tables + tuple(link.table for scan in divided for link in scan.via if link.table not in tables)
+    return tables + tuple(table for scan in divided for table in scan.tables if table not in tables)
 
 
 def ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Querying:

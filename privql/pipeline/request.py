@@ -53,11 +53,10 @@ def _parts(check: StatementCheck, stated: Stated) -> tuple[tuple[str, PartsAsked
     out = []
     for unit, one in check.plan.parts_by_unit.items():
         scan, values = one.partition.input, values_of(one)
-        tables = (scan.table, *(link.table for link in scan.via))
         most = 1 if scan.unit.change_one else MOST_PARTS  # a unit that is changed may be in two of them
-        if len(values) <= most and stated(tables):
+        if len(values) <= most and stated(scan.tables):
             out.append(
-                (unit, PartsAsked(scan.table, one.partition.column, tuple(values), tables, scan.unit.change_one))
+                (unit, PartsAsked(scan.table, one.partition.column, tuple(values), scan.tables, scan.unit.change_one))
             )
     return tuple(out)
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from privql.check.relations import CheckedQuery
 from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.sources import paths
-from privql.engines.interface import EngineError, Source
+from privql.engines.interface import EngineError, OwnerLog, Source
 from privql.engines.sql.expressions import Spelled
 from privql.engines.sql.expressions import name as quoted
 from privql.engines.sql.scalars import ScalarEmitter
@@ -44,7 +44,7 @@ class PostProcessor:
         self,
         public: Mapping[str, Source],
         tables: Mapping[str, Columns],
-        owner_log: Callable[[BaseException], None] = lambda _: None,
+        owner_log: OwnerLog = lambda _: None,
         behind: Mapping[str, Callable[[], Table]] | None = None,
     ) -> None:
         self._public = public

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem
 from privql.engines.duckdb.sources import described, paths
-from privql.engines.interface import EngineError, OwnerLog, Source, Stored
+from privql.engines.interface import EngineError, OwnerLog, Source, Stored, Tables
 from privql.engines.sql.expressions import name, text
 from privql.engines.sql.stored import Table
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open(  # the name that every engine's module has for it
-    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: OwnerLog
+    address: object, tables: Tables, owner_log: OwnerLog
 ) -> DuckDBEngine:
     """An engine over the tables of one database, at its path."""
     from privql.engines.duckdb.engine import DuckDBEngine

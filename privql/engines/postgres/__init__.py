@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from privql.engines.interface import OwnerLog, Stored
+from privql.engines.interface import OwnerLog, Stored, Tables
 
 if TYPE_CHECKING:
     from privql.engines.postgres.engine import PostgresEngine
@@ -16,7 +15,7 @@ NONE = "\0"  # no text there has this character
 
 
 def open(  # the name that every engine's module has for it
-    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: OwnerLog
+    address: object, tables: Tables, owner_log: OwnerLog
 ) -> PostgresEngine:
     """An engine over tables of the database at an address."""
     from privql.engines.postgres.engine import PostgresEngine

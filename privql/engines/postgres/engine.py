@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privql.engines.interface import Advice, Columns, EngineError, ErrorKind, OwnerLog, Recognised, Term
+from privql.engines.interface import Advice, Columns, EngineError, ErrorKind, OwnerLog, Recognised, Tables, Term
 from privql.engines.postgres import NONE, session
 from privql.engines.postgres.advice import advice
 from privql.engines.postgres.dialect import POSTGRESQL
@@ -38,7 +38,7 @@ class PostgresEngine(SqlEngine):
     def __init__(
         self,
         address: str,
-        tables: Mapping[str, tuple[str, ...]],
+        tables: Tables,
         *,
         owner_log: OwnerLog | None = None,
         limit: int = session.TIME_LIMIT,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from privql.engines.interface import OwnerLog, Stored
+from privql.engines.interface import OwnerLog, Stored, Tables
 
 if TYPE_CHECKING:
     from privql.engines.spark.engine import SparkEngine
@@ -15,7 +14,7 @@ warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", F
 
 
 def open(  # the name that every engine's module has for it
-    address: object, tables: Mapping[str, tuple[str, ...]], owner_log: OwnerLog
+    address: object, tables: Tables, owner_log: OwnerLog
 ) -> SparkEngine:
     """An engine over tables of a Spark Connect server, at its address `sc://…`, or of a session that Python gave."""
     from privql.engines.spark.engine import SparkEngine

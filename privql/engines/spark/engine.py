@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from privql.engines.interface import EngineError, OwnerLog, Term, scans
+from privql.engines.interface import EngineError, OwnerLog, Tables, Term, scans
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.given import view_of_arrays
 from privql.engines.spark.rehearsal import planned, without_rows
@@ -32,7 +32,7 @@ class SparkEngine(SqlEngine):
     def __init__(
         self,
         session: Session,
-        tables: Mapping[str, tuple[str, ...]],
+        tables: Tables,
         *,
         owner_log: OwnerLog | None = None,
         leave: Callable[[], None] = lambda: None,
