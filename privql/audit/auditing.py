@@ -25,6 +25,7 @@ from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import cost_of
 from privql.kernel.selection import Selected
+from privql.pipeline.certificate import values_of
 from privql.pipeline.parameters import bound
 from privql.pipeline.report import StatementCheck
 from privql.release import Wanted
@@ -77,7 +78,7 @@ def audit(asked: Asked, given: Given, tick: Tick = lambda part: None) -> Report:
                 tried.append(_tried(step, scratch, given, choice, lambda part: tick((done + part) / many)))  # noqa: B023
                 found.append((_world(step.wanted, step, scratch), tried[-1].brute))
                 done += 1
-            statements.append(Statement(one.line, one.kind, _claimed(one), tuple(tried)))
+            statements.append(Statement(one.line, one.kind, _claimed(one), _parts(one), tuple(tried)))
         pairs = list(_pairs(crowd, found, scratch, given.replays, choice))
         replayed = replay(asked, pairs, given.fault, lambda part: tick((done + part) / many))
         absent = tuple(
@@ -91,6 +92,11 @@ def audit(asked: Asked, given: Given, tick: Tick = lambda part: None) -> Report:
 def _claimed(one: StatementCheck) -> dict[str, Cost]:
     assert one.plan is not None
     return {unit: cost_of(met) for unit, met in one.plan.events_by_unit.items() if met}
+
+
+def _parts(one: StatementCheck) -> dict[str, list[str]]:
+    assert one.plan is not None
+    return {unit: values_of(parts) for unit, parts in one.plan.parts_by_unit.items()}
 
 
 def _tried(step: Step, scratch: Scratch, given: Given, choice: random.Random, tick: Tick) -> Tried:

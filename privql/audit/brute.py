@@ -15,15 +15,18 @@ from typing import Any
 
 from privql.audit import databases
 from privql.audit.claims import Claim, apart, claims
-from privql.audit.exact import ByReference, exact, terms_of
+from privql.audit.exact import SALT, ByReference, exact, terms_of
 from privql.audit.faults import Fault, found_in
+from privql.audit.reference.relations import rows as rows_in
 from privql.audit.scratch import engine_over
 from privql.audit.steps import Step
 from privql.audit.world import Bag, Database, World
 from privql.engines.interface import EngineError
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
+from privql.kernel.events import read_within
 from privql.kernel.measure import Measured, Together
+from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.terms import KeepRows
 from privql.release import Wanted
@@ -93,7 +96,10 @@ class Trying:
     def __init__(self, step: Step, world: World, fault: Fault, change_one: bool) -> None:
         self.step, self.world, self.fault, self.change_one = step, world, fault, change_one
         self.found = Brute()
-        self._claims = [fault.claims(claims(made)) for made in step.wanted]
+        self._parts = read_within(step.wanted)
+        self._part: dict[Bag, frozenset[Value]] = {}
+        outside = () if self._parts is None else (Claim("the answers, from outside of the parts read", Fraction(0)),)
+        self._claims = [(*outside, *fault.claims(claims(made))) for made in step.wanted]
         self.found.moved = [[Moved(claim, Fraction(0)) for claim in each] for each in self._claims]
         self.found.farthest = [[] for _ in step.wanted]
 
@@ -102,6 +108,22 @@ class Trying:
         engine = self.fault.meaning(ByReference(self.world.holding(units, nobody)))
         self.found.databases += 1
         return [exact(made, engine, self.step.publics) for made in self.step.wanted]
+
+    def apart(self, at: int, here: Exact, there: Exact, one: Bag, other: Bag) -> tuple[Fraction, ...]:
+        """What there is of each claim between units that have the one and the other."""
+        far = apart(self.step.wanted[at], here[at], there[at])
+        if self._parts is None:
+            return far
+        met = (self._part_of(one) | self._part_of(other)) & self._parts.values
+        return (Fraction(0) if met else far[-1], *far)
+
+    def _part_of(self, bag: Bag) -> frozenset[Value]:
+        """In which of the parts a unit counts; in none, if it has no rows there."""
+        assert self._parts is not None
+        if bag not in self._part:
+            found = rows_in(self._parts.partition, self.world.holding((bag,)), SALT, {})
+            self._part[bag] = frozenset(row[self._parts.partition.column] for _, row in found)
+        return self._part[bag]
 
     def run(self, most: int, choice: random.Random, tick: Tick) -> Brute:
         told = self.found.telling = self.telling(choice)
@@ -134,8 +156,8 @@ class Trying:
                 known[bag] = self.exact((bag,))
             return known[bag]
 
-        def claim(at: int) -> databases.Score:
-            return lambda bag: float(apart(self.step.wanted[at], nothing[at], of(bag)[at])[-1])
+        def claim(at: int, number: int) -> databases.Score:
+            return lambda bag: float(self.apart(at, nothing, of(bag), (), bag)[number])
 
         def cell(at: int, column: int, sign: int) -> databases.Score:
             def score(bag: Bag) -> float:
@@ -146,7 +168,7 @@ class Trying:
 
         out: list[databases.Score] = []
         for at, made in enumerate(self.step.wanted):
-            out.append(claim(at))
+            out += [claim(at, number) for number in ((0, -1) if self._parts else (-1,))]
             if isinstance(made, Measured):
                 columns = range(made.term.width)
                 chosen = columns if len(columns) <= 2 * _CELLS else sorted({*columns[:_CELLS], *columns[-_CELLS:]})
@@ -161,8 +183,8 @@ class Trying:
         pairs = combinations(answers, 2) if self.change_one else ((answers[0], one) for one in answers[1:])
         for (one, here), (other, there) in pairs:
             self.found.pairs += 1
-            for at, made in enumerate(self.step.wanted):
-                self._note(at, apart(made, here[at], there[at]), each.others, one, other)
+            for at in range(len(self.step.wanted)):
+                self._note(at, self.apart(at, here, there, one, other), each.others, one, other)
 
     def _note(self, at: int, far: Sequence[Fraction], others: Database, one: Bag, other: Bag) -> None:
         moved, best = self.found.moved[at], self.found.farthest[at]

@@ -3,6 +3,7 @@ to what is audited - what samples, what computes, what is claimed. Nothing of th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from privql.kernel.ranks import Ranks
 from privql.kernel.scalars import Apply
 from privql.kernel.selection import Count, Keep, Selected
 from privql.kernel.sums import Balance, Contribution, Keys, Sums, cells
-from privql.kernel.terms import KeepRows
+from privql.kernel.terms import KeepRows, UnitPart
 from privql.release import EXACT, Samplers, Wanted
 
 _T = TypeVar("_T")
@@ -87,21 +88,35 @@ class MoreThanThere(Samplers):
         return super().counted([number + law.reach for number in units], law)
 
 
-class _WithoutLimit(Through):
-    """A unit's rows all count, however many they are."""
+class _Rewritten(Through, ABC):
+    """It computes another term than it was asked for."""
+
+    @abstractmethod
+    def _instead(self, node: Any) -> Any:
+        """What stands in the place of a record of the term; None: the same."""
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
-        return self._engine.run(rebuilt(sums, _unlimited), salt, publics)
+        return self._engine.run(rebuilt(sums, self._instead), salt, publics)
 
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
-        return self._engine.ranks(rebuilt(ranks, _unlimited), salt, publics)
+        return self._engine.ranks(rebuilt(ranks, self._instead), salt, publics)
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> Any:
-        return self._engine.groups(rebuilt(keys, _unlimited), salt, publics)
+        return self._engine.groups(rebuilt(keys, self._instead), salt, publics)
 
 
-def _unlimited(node: Any) -> Any:
-    return rebuilt(node.input, _unlimited) if isinstance(node, KeepRows) else None
+class _WithoutLimit(_Rewritten):
+    """A unit's rows all count, however many they are."""
+
+    def _instead(self, node: Any) -> Any:
+        return rebuilt(node.input, self._instead) if isinstance(node, KeepRows) else None
+
+
+class _WithoutParts(_Rewritten):
+    """Rows count in whatever part they are, not in that of their unit."""
+
+    def _instead(self, node: Any) -> Any:
+        return node.input if isinstance(node, UnitPart) else None
 
 
 class _WithoutClamp(Through):
@@ -170,8 +185,8 @@ def _even(found: Any, numbers: int) -> Any:
     return found
 
 
-def _limited(wanted: Sequence[Wanted]) -> bool:
-    return any(True for term in terms_of(wanted) for _ in found_in(KeepRows, term))
+def _has(kind: type) -> Callable[[Sequence[Wanted]], bool]:
+    return lambda wanted: any(True for term in terms_of(wanted) for _ in found_in(kind, term))
 
 
 def _summing(wanted: Sequence[Wanted]) -> bool:
@@ -202,7 +217,10 @@ FAULTS = {
             "rows",
             "all rows of a unit count, however many may",
             lies=_WithoutLimit,
-            where=_limited,
+            where=_has(KeepRows),
+        ),
+        Fault(
+            "parts", "rows count in their own part, and not in their unit's", lies=_WithoutParts, where=_has(UnitPart)
         ),
         Fault(
             "groups",

@@ -63,6 +63,7 @@ class Statement:
     line: int
     kind: str
     claimed: dict[str, Cost]  # by unit
+    parts: dict[str, list[str]]  # by unit, those outside of which nothing is read
     steps: tuple[Tried, ...]
 
 
@@ -96,7 +97,7 @@ class Report:
         if self.fault.name:
             lines.append(f"planted fault: {self.fault.name} - {self.fault.says}")
         for one in self.statements:
-            claimed = "; ".join(f"{cost} of {unit}" for unit, cost in one.claimed.items())
+            claimed = "; ".join(f"{cost} of {unit}{_in(one.parts.get(unit))}" for unit, cost in one.claimed.items())
             lines += ["", f"line {one.line}: {one.kind}, {claimed or 'free'}"]
             if one.steps:
                 rows = [row for tried in one.steps for row in _rows(tried)]
@@ -132,6 +133,7 @@ class Report:
                     "line": one.line,
                     "kind": one.kind,
                     "claimed": {unit: _cost(cost) for unit, cost in one.claimed.items()},
+                    "parts": one.parts,
                     "steps": [_step(tried) for tried in one.steps],
                 }
                 for one in self.statements
@@ -154,6 +156,10 @@ def _rows(tried: Tried) -> Iterator[Sequence[str]]:
     best = black.best
     shown = "-" if best is None else f"ε ≥ {_down(best.shown.epsilon)}"
     yield "", "black box", f"{black.tried} pairs, {black.draws} answers of the best", _most(tried.step.cost), shown
+
+
+def _in(parts: Sequence[str] | None) -> str:
+    return "" if parts is None else f" in {', '.join(parts)}"
 
 
 def _claimed(moved: Moved) -> str:

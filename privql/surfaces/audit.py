@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privql.diagnostics import Source
     from privql.policy.catalog import Catalog
 
-FAULTS = ("noise", "sensitivity", "clamp", "rows", "groups", "failure")
+FAULTS = ("noise", "sensitivity", "clamp", "rows", "parts", "groups", "failure")
 DRAWS, DATABASES = (1000, 10_000_000), (100, 1_000_000)
 
 

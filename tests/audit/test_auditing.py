@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,45 @@ def test_nothing_contradicts_what_is_claimed(query: str, steps: int) -> None:
         assert all(each[-1].far > 0 for each in tried.brute.moved), "rows that move nothing try nothing"
         assert tried.black_box.best is not None
     assert report.replay.answered == report.replay.pairs == FEW.replays
+
+
+PARTED = """
+CREATE UNIT patient;
+CREATE PRIVATE TABLE visits (
+    patient_id INT UNIT patient, region TEXT IN ('north', 'south', 'west'), cost INT BETWEEN 0 AND 50
+) AT MOST 3 ROWS PER UNIT PARTS BY region;
+CREATE BUDGET research FOR UNIT patient EPSILON 10 DELTA 0.001;
+"""
+
+
+@pytest.mark.parametrize("fault", [None, "parts"])
+def test_units_of_other_parts_move_nothing(fault: str | None) -> None:
+    source = Source(PARTED, "policy")
+    query = Source("SELECT SUM(cost) FROM visits WHERE region IN ('north', 'west') SPEND EPSILON 1", "query")
+    asked = Asked(source, accepted(*build_catalog(source)), Path(), "alice", query, {})
+    planted = FEW if fault is None else Given(draws=500, databases=100, replays=1, fault=FAULTS[fault])
+    report = audit(asked, planted)
+    assert report.statements[0].parts == {"patient": ["north", "west"]}
+    assert "line 1: select, ε = 1 of patient in north, west" in str(report)
+    outside = report.statements[0].steps[0].brute.moved[0][0]
+    assert outside.claim.most == 0 and "outside" in outside.claim.what
+    assert (report.ok, outside.kept) == (fault is None, fault is None), str(report)
+
+
+MORE_ACCURATE = (
+    "CREATE RELEASE a AS SELECT COUNT(*) AS n FROM people USING GAUSSIAN SPEND EPSILON 1 DELTA 0.001;"
+    "REFINE a TO WITHIN 2"
+)
+AGAIN = "CREATE RELEASE daily AS SELECT COUNT(*) AS n FROM people EVERY DAY FOR 10 RUNS SPEND EPSILON 1"
+
+
+def test_what_a_release_lacks_is_audited_and_so_is_one_run_of_many() -> None:
+    report = audited(MORE_ACCURATE)
+    assert report.ok and [one.kind for one in report.statements] == ["create release", "refine"], str(report)
+    first, second = (tried.brute.moved[0][-1] for one in report.statements for tried in one.steps)
+    assert 0 < first.far < second.far
+    report = audited(AGAIN)
+    assert report.ok and report.statements[0].claimed["person"].epsilon == Fraction(1, 10), str(report)
 
 
 MANY_ROWS = "SELECT AVG(b) FROM events SPEND EPSILON 4"
