@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from privql.audit import databases
-from privql.audit.black_box import black_box
+from privql.audit.black_box import black_box, pairs
 from privql.audit.brute import Brute, Trying
 from privql.audit.databases import bag
 from privql.audit.exact import terms_of
@@ -43,6 +43,7 @@ class Given:
     databases: int = 2000
     seed: int = 1
     replays: int = 6  # pairs of neighbours with the noise held still
+    pairs: int = 8  # of which a few answers are drawn
     fault: Fault = NO_FAULT
 
 
@@ -103,7 +104,8 @@ def _tried(step: Step, scratch: Scratch, given: Given, choice: random.Random, ti
     world = _world(step.wanted, step, scratch)
     trying = Trying(step, world, given.fault, step.wanted[0].unit.change_one)
     found = trying.run(given.databases, choice, lambda part: tick(part / 2))
-    seen = black_box(step, world, found, given.fault, given.draws, choice, lambda part: tick((1 + part) / 2))
+    some = pairs(step, found, choice)[: given.pairs]
+    seen = black_box(step, world, some, given.fault, given.draws, lambda part: tick((1 + part) / 2))
     return Tried(step, found, seen)
 
 

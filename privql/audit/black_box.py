@@ -25,7 +25,6 @@ from privql.kernel.selection import Count, Selected
 
 CASES = 2  # pairs of which many answers are drawn
 MISS = 1e-4  # all bounds of a step together
-_FEW = 8  # pairs of which some are
 _NUMBERS = 20_000_000  # drawn at most, in all
 _LARGEST = 3000  # units in a crowd
 
@@ -52,11 +51,9 @@ class BlackBox:
         return max(self.cases, key=lambda case: case.shown.epsilon, default=None)
 
 
-def black_box(
-    step: Step, world: World, found: Brute, fault: Fault, draws: int, choice: random.Random, tick: Tick
-) -> BlackBox:
+def black_box(step: Step, world: World, some: Sequence[Pair], fault: Fault, draws: int, tick: Tick) -> BlackBox:
+    """A few answers of each pair are drawn, and so many of those that told most."""
     delta = float(step.cost.delta)
-    some = pairs(step, found, choice)
     few = min(max(draws // 10, 300), 2000)
     rated: list[tuple[float, int]] = []
     failed = False
@@ -85,7 +82,7 @@ def pairs(step: Step, found: Brute, choice: random.Random) -> list[Pair]:
         for pair in found.farthest[at][:1]:
             out += [pair.among(n) for n in _crowds(made, choice) if n]
     out += sorted(farthest, key=lambda pair: pair.price, reverse=True)
-    return list(dict.fromkeys(out))[:_FEW]
+    return list(dict.fromkeys(out))
 
 
 def _crowds(made: object, choice: random.Random) -> Sequence[int]:

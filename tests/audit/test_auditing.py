@@ -20,7 +20,7 @@ from tests.docs.markdown import DOCS
 from tests.soundness.world import POLICY
 
 HOSPITAL = DOCS / "example" / "policy.pql"
-FEW = Given(draws=500, databases=60, replays=1)
+FEW = Given(draws=400, databases=60, replays=1, pairs=3)
 
 
 def audited(query: str, given: Given = FEW) -> Report:
@@ -82,7 +82,7 @@ def test_units_of_other_parts_move_nothing(fault: str | None) -> None:
     source = Source(PARTED, "policy")
     query = Source("SELECT SUM(cost) FROM visits WHERE region IN ('north', 'west') SPEND EPSILON 1", "query")
     asked = Asked(source, accepted(*build_catalog(source)), Path(), "alice", query, {})
-    planted = FEW if fault is None else Given(draws=500, databases=100, replays=1, fault=FAULTS[fault])
+    planted = FEW if fault is None else Given(draws=400, databases=100, replays=1, pairs=3, fault=FAULTS[fault])
     report = audit(asked, planted)
     assert report.statements[0].parts == {"patient": ["north", "west"]}
     assert "line 1: select, ε = 1 of patient in north, west" in str(report)
@@ -124,7 +124,7 @@ FOUND = "SELECT t, COUNT(*) FROM people GROUP BY t SPEND EPSILON 1 DELTA 0.001"
     ],
 )
 def test_a_planted_fault_is_found(fault: str, query: str, layers: set[str], draws: int) -> None:
-    report = audited(query, Given(draws=draws, databases=100, replays=1, fault=FAULTS[fault]))
+    report = audited(query, Given(draws=draws, databases=100, replays=1, pairs=4, fault=FAULTS[fault]))
     assert not report.ok and layers <= report.found.keys(), str(report)
     assert "replay" not in report.found
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 
 import pytest
@@ -25,6 +26,7 @@ PAID = [("1/10", "1/2"), ("1", "1/10"), ("1", "1/1000000"), ("1/100", "1/5"), ("
 FOUR = Key(X, (0, 1, 2, 3))
 
 
+@cache
 def chances(groups: Counts, picks: int, exponent: float) -> dict[tuple[tuple[int, ...], ...], float]:
     q = Fraction(math.exp(-exponent)).limit_denominator(10**6)
     each = [{answer: float(p) for answer, p in law(group, picks, "GUMBEL", q).items()} for group in groups]

@@ -151,7 +151,7 @@ def _takes(*ops: str) -> Callable[[Within, Scalar], Within]:
 )
 def test_a_claim_too_many_is_seen(name: str, fault: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, name, fault)
-    assert found(range(600))[1]
+    assert any(found([seed])[1] for seed in range(600))
 
 
 def test_a_term_is_divided_where_it_is_read() -> None:
