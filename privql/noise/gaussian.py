@@ -18,7 +18,6 @@ allowed for; its factors, rounded, lose less than 2^-51.
 What depends on the value that is drawn: how often V and W are drawn again, besides what `inversion` says of its table.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -152,14 +151,10 @@ class Strips:
     first = -(1 << DEPTH - 1)
     bounded = False
 
-    def entries(self, bits: int) -> Iterator[Bounds]:
-        work = 2 * bits // 5  # as a rule, 64 bits more than are kept will do
-        above = [tail(Fraction(k, STRIPS), work) for k in range(1 << DEPTH - 1)]
-        spare = bits - work
-        for low, high in reversed(above[1:]):
-            yield low << spare, high << spare
-        for low, high in above:
-            yield ((1 << work) - high) << spare, ((1 << work) - low) << spare
+    def entries(self, bits: int) -> tuple[list[int], int]:
+        above = [tail(Fraction(k, STRIPS), bits) for k in range(1 << DEPTH - 1)]
+        lows = [low for low, _ in reversed(above[1:])] + [(1 << bits) - high for _, high in above]
+        return lows, max(high - low for low, high in above)
 
     def cdf(self, k: int, bits: int) -> Bounds:
         return tail(Fraction(-(k + 1), STRIPS), bits)

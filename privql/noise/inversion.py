@@ -11,7 +11,6 @@ What does depend on the value: which cache lines are read; for calls below `BULK
 searchsorted; and the extra words of a tie or a tail, rarer than 2^-50 a draw from 64 bits and 2^-22 from 32.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,7 +26,7 @@ Integers = NDArray[np.int64] | NDArray[np.object_]
 
 BULK = 512  # from here on the tree is faster than searchsorted
 FARTHEST = 1 << 12  # outcomes beyond are kept as Python integers, so that no caller's arithmetic can wrap
-TABLE_BITS = 320
+TABLE_BITS = 128
 
 
 class Law(Protocol):
@@ -49,8 +48,8 @@ class Law(Protocol):
     def bounded(self) -> bool:
         """Whether no outcome lies below `first` or beyond the last entry's successor."""
 
-    def entries(self, bits: int) -> Iterator[Bounds]:
-        """Bounds of every entry in turn, good enough for all but the unluckiest laws."""
+    def entries(self, bits: int) -> tuple[list[int], int]:
+        """For every entry in turn a whole number below 2^bits·F(k), and how far below at most."""
 
     def cdf(self, k: int, bits: int) -> Bounds:
         """Bounds of F(k) for any k, a few units of 2^-bits apart."""
@@ -109,10 +108,11 @@ def certified_floors(law: Law) -> Starts:
     bits = TABLE_BITS
     while True:
         shift = bits - law.start_bits
-        bounds = list(law.entries(bits))
-        # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits · F(k) is at most high - 1.
-        if all(low >> shift == high - 1 >> shift for low, high in bounds):
-            starts = [low >> shift for low, _ in bounds]
+        lows, short = law.entries(bits)
+        # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits·F(k) is at most low + short - 1.
+        rest, most = (1 << shift) - 1, (1 << shift) - short
+        if all(low & rest <= most for low in lows):
+            starts = [low >> shift for low in lows]
             return np.array(starts, np.uint64) if law.start_bits == 64 else np.array(starts, np.uint32)
         bits *= 2
 

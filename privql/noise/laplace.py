@@ -9,10 +9,10 @@ Arrays are int64 up to five low digits, that is for scales up to 25·2^50; above
 draw at a smaller scale still not fit (rarer than exp(-160)), its array holds Python integers too: nothing wraps.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, repeat
 
 import numpy as np
 
@@ -81,12 +81,13 @@ class Top:
     first = -(1 << TOP_DEPTH - 1)
     bounded = False
 
-    def entries(self, bits: int) -> Iterator[Bounds]:
+    def entries(self, bits: int) -> tuple[list[int], int]:
         ratio = exp_minus(1 / self.step_scale, bits)
-        below = list(_progression(self._below(-1, bits), ratio, 1 << TOP_DEPTH - 1, bits))
-        yield from reversed(below)
-        for low, high in _progression(self._above(0, bits), ratio, (1 << TOP_DEPTH - 1) - 1, bits):
-            yield (1 << bits) - high, (1 << bits) - low
+        below, short = _progression(self._below(-1, bits), ratio, 1 << TOP_DEPTH - 1, bits)
+        above, by = _progression(self._above(0, bits), ratio, (1 << TOP_DEPTH - 1) - 1, bits)
+        short = max(short, by)
+        below.reverse()
+        return below + [(1 << bits) - short - low for low in above], short
 
     def cdf(self, k: int, bits: int) -> Bounds:
         if k < 0:
@@ -119,14 +120,13 @@ class Digit:
     first = 0
     bounded = True
 
-    def entries(self, bits: int) -> Iterator[Bounds]:
-        bits_kept = bits
-        bits += self._guard()
-        ratio = exp_minus(1 / self.scale, bits)
-        whole = self._complement(1 << DIGIT_BITS, bits)
-        for low, high in _progression(ratio, ratio, (1 << DIGIT_BITS) - 1, bits):
-            share = quotient(((1 << bits) - high, (1 << bits) - low), whole, bits)
-            yield _coarsen(share, bits - bits_kept)
+    def entries(self, bits: int) -> tuple[list[int], int]:
+        """By sums of powers, in which no bits cancel: a sum of k of them, divided by that of all."""
+        many, one = 1 << DIGIT_BITS, 1 << bits
+        powers, each = _progression((one, one), exp_minus(1 / self.scale, bits), many, bits)
+        *sums, whole = accumulate(powers)
+        short = many * each  # of any sum; what is left out above and below the line is worth that twice
+        return [(part << bits) // (whole + short) for part in sums], (2 * short << bits) // whole + 2
 
     def cdf(self, k: int, bits: int) -> Bounds:
         if not 0 <= k < (1 << DIGIT_BITS) - 1:
@@ -146,12 +146,11 @@ class Digit:
         return 16 + int(self.scale).bit_length()
 
 
-def _progression(start: Bounds, ratio: Bounds, count: int, bits: int) -> Iterator[Bounds]:
-    """Bounds of start, start·ratio, start·ratio², …"""
-    low, high = start
-    for _ in range(count):
-        yield low, high
-        low, high = low * ratio[0] >> bits, (high * ratio[1] >> bits) + 1
+def _progression(start: Bounds, ratio: Bounds, count: int, bits: int) -> tuple[list[int], int]:
+    """Whole numbers below start, start·ratio, start·ratio², …, and how far below at most: none is above 1, so a step
+    adds what the ratio is short of, and what is cut off."""
+    lows = accumulate(repeat(ratio[0], count - 1), lambda low, ratio: low * ratio >> bits, initial=start[0])
+    return list(lows), start[1] - start[0] + count * (ratio[1] - ratio[0] + 1)
 
 
 def _coarsen(bounds: Bounds, spare: int) -> Bounds:

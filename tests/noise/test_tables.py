@@ -35,11 +35,11 @@ def test_digit_table_is_the_running_sum_of_its_law(scale: Fraction) -> None:
 
 @pytest.mark.parametrize("sharpen", [ROUND_FLOOR, ROUND_CEILING])
 def test_an_entry_next_to_a_boundary_is_decided_by_more_precision(sharpen: str) -> None:
-    # q = 1/3 would make F(0) = 3/4 exactly; this scale misses it by some 10^-240, far below the first 320 bits.
-    near = Context(prec=240, rounding=sharpen).divide(Decimal(1), Context(prec=300).ln(Decimal(3)))
-    scale = Fraction(near)
-    law = Top(scale, scale)
-    assert certified_floors(law)[-law.first] == 3 * 2**62 - (1 if sharpen == ROUND_CEILING else 0)
+    # q = 1/3 would make F(0) = 3/4 exactly; this scale misses it by some 10^-240, far below what is looked at first.
+    # Of a digit, r^512 = 1/3 would make half of its outcomes as likely.
+    near = Fraction(Context(prec=240, rounding=sharpen).divide(Decimal(1), Context(prec=300).ln(Decimal(3))))
+    for law, at, none in ((Top(near, near), 0, 2**62), (Digit(512 * near), 511, 2**30)):
+        assert certified_floors(law)[at - law.first] == 3 * none - (1 if sharpen == ROUND_CEILING else 0)
 
 
 def test_digits_and_sign_put_together_give_the_law() -> None:
