@@ -14,6 +14,7 @@ import pytest
 from privql.conformance.trees import Trees, tables
 from privql.diagnostics import PrivQLError
 from privql.engines.duckdb import DuckDBEngine, session
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.interface import EngineError, Source
 from privql.kernel.features import Tally
 from privql.kernel.scalars import DATE, INT, TEXT
@@ -138,4 +139,17 @@ def test_a_statement_that_the_engine_cannot_bind_costs_nothing(monkeypatch: pyte
     with hospital() as ada:
         with pytest.raises(PrivQLError, match="PQL0602"):
             ada.run(UNBOUND)
+        assert ada.budget().budgets[0].spent.epsilon == 0
+
+
+def test_a_median_is_rehearsed_in_both_forms_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among many rows it is looked for coarsely first: where that has no plan, it is refused before it is charged."""
+    asked = "SELECT MEDIAN(minutes) FROM visits AT MOST 2 ROWS PER UNIT SPEND EPSILON 1"
+    with hospital() as ada:
+        ada.run(asked)
+        assert ada.budget().budgets[0].spent.epsilon == 1
+    monkeypatch.setattr(type(DUCKDB), "shifted", lambda self, number, places: f"no_such_function({number})")
+    with hospital() as ada:
+        with pytest.raises(PrivQLError, match="PQL0602"):
+            ada.run(asked)
         assert ada.budget().budgets[0].spent.epsilon == 0
