@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 import pyarrow as pa
 import pytest
@@ -161,6 +162,16 @@ def test_many_public_rows_meet_as_few_of_a_unit_as_are_declared() -> None:
     assert isinstance(term, Sums)
     lookups = [one for one in walked(term.input) if isinstance(one, Lookup)]
     assert lookups and "KeepRows" in str(lookups[-1].input)
+
+
+def test_one_private_row_meets_no_more_public_ones_than_may_be() -> None:
+    """Of several generators together."""
+    for sizes, refused in (((1000, 100), False), ((1000, 101), True), ((50, 50, 50), True)):
+        many = ", ".join(f"generate_series(1, {size}) AS g{at}(i)" for at, size in enumerate(sizes))
+        found = checked(f"SELECT COUNT(*) FROM patients, {many}")
+        assert isinstance(found, Diagnostic) == refused, (sizes, found)
+        if isinstance(found, Diagnostic):
+            assert found.code == "PQL0407" and f"could meet {prod(sizes)} public rows" in found.message
 
 
 def walked(term: object) -> list[object]:
