@@ -48,7 +48,8 @@ def _run(machine: Machine, minutes: float | None, go_on: bool) -> bool:
     print(f"{machine.name}: {machine.title}", flush=True)
     ended = _ended([sys.executable, *command], environment, None if machine.command else minutes)
     figures = kept(machine.name)
-    right = ended == 0 or (ended is None and not figures["wrong"])
+    nothing_left = bool(done) and ended == 5  # as pytest says it
+    right = ended == 0 or nothing_left or (ended is None and not figures["wrong"])
     if not figures["tried"]:
         print(f"{machine.name} tried nothing, and its line stays what it was", file=sys.stderr)
         return False
