@@ -113,11 +113,9 @@ def test_a_public_file_is_read_as_declared_in_its_order(regions: Path) -> None:
 
 def test_of_more_than_a_million_values_none_is_told() -> None:
     """They are a list that each query would carry."""
-    for many, known in ((10**6, True), (10**6 + 1, False)):
-        frame = pd.DataFrame({"code": range(many), "name": "x"})
-        tables: dict[str, list[tuple[str, ValueType]]] = {"numbers": [("code", INT), ("name", TEXT)]}
-        found = PostProcessor({"numbers": Source(frame=frame)}, tables).distinct_values("numbers", "code")
-        assert (found is not None) == known and (found is None or found == tuple(range(many)))
+    frame = pd.DataFrame({"code": range(10**6 + 1)})
+    processor = PostProcessor({"numbers": Source(frame=frame)}, {"numbers": [("code", INT)]})
+    assert processor.distinct_values("numbers", "code") is None
 
 
 def test_a_public_frame_joins_measured_groups() -> None:
