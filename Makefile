@@ -15,6 +15,9 @@ PEERS ?= build/peers
 PEER_PYTHON ?= $(PYTHON)
 RUNS ?= 1000
 
+# Tests start hundreds of processes: none should compile what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-engines soak mutate check lint types typeguard contract wheel golden attacks grammar proofs bench bench-peers bench-accuracy clean
 
