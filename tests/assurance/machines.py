@@ -279,7 +279,7 @@ _ALL = (
     ),
     Machine(
         "mutants",
-        "small faults in checker, kernel, noise and ledger, each shown to the tests that enter its function",
+        "small faults in checker, kernel, noise, ledger and lowering, each shown to the tests that enter its function",
         "faults",
         20_000,
         ("mutation/__main__.py",),
@@ -294,6 +294,8 @@ _ALL = (
             "privql/check",
             "privql/domains",
             "privql/plan",
+            "privql/engines/sql",
+            "privql/engines/duckdb",
             "privql/functions/scalar/ranges.py",
             "--tests",
             "tests",
