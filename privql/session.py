@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from privql.diagnostics import PrivQLError, Source, Span, refuse
+from privql.diagnostics import NOWHERE, PrivQLError, Source, Span, refuse
 from privql.engines.connections import Connections
 from privql.ledger import Ledger, LedgerError
 from privql.pipeline.budget_report import BudgetReport
@@ -49,19 +49,20 @@ class Session:
             catalog, base, frames, dummy, ledger, lambda: NamedReleases(ledger, analyst), connections or NO_CONNECTIONS
         )
         self._till = Till(ledger, catalog, analyst, version, self._places, dummy)
+        self._closed = False
 
     # ---- checking: no private row is read
 
     def check(self, text: str, params: Params = None, **named: object) -> StatementCheck:
         """One statement, proved and priced."""
-        one = self._till.check_one(Source(text), {**(params or {}), **named})
+        one = self._open.check_one(Source(text), {**(params or {}), **named})
         if not one.ok:
             return one
-        return replace(one, diagnostics=(*one.diagnostics, *self._till.over(one)))
+        return replace(one, diagnostics=(*one.diagnostics, *self._open.over(one)))
 
     def check_text(self, text: str, *, name: str = "<query>", params: Params = None) -> FileCheck:
         """Every statement of a text, each against what the ones before it promise."""
-        return self._till.check(Source(text, name), params or {})
+        return self._open.check(Source(text, name), params or {})
 
     def check_file(self, path: str | os.PathLike[str], params: Params = None) -> FileCheck:
         return self.check_text(_read(path), name=os.fspath(path), params=params)
@@ -86,8 +87,8 @@ class Session:
         Between BEGIN and COMMIT a query is put in the cart: what comes back says what that would be charged. COMMIT
         charges it as one plan; its `answers` are those of the queries.
         """
-        one = self._till.check_one(Source(text), {**(params or {}), **named})
-        return self._till.run(one)
+        one = self._open.check_one(Source(text), {**(params or {}), **named})
+        return self._open.run(one)
 
     def run_text(
         self, text: str, *, name: str = "<query>", params: Params = None, partial: bool = False
@@ -103,7 +104,7 @@ class Session:
             raise PrivQLError([d for d in checked.diagnostics if d.severity == "error"])
         for one in checked.statements:
             bound(one)
-        return self._till.run_each(checked.statements, partial)
+        return self._open.run_each(checked.statements, partial)
 
     def run_file(
         self, path: str | os.PathLike[str], params: Params = None, *, partial: bool = False
@@ -113,27 +114,35 @@ class Session:
     # ---- what is left
 
     def budget(self) -> BudgetReport:
-        return self._till.budget()
+        return self._open.budget()
 
     @property
     def in_cart(self) -> int:
         """How many queries wait for COMMIT."""
-        return self._till.in_cart
+        return self._open.in_cart
 
     def names(self) -> tuple[str, ...]:
         """Every table, view, column and release that a query may name."""
         tables = self._catalog.tables
         columns = [column.name for table in tables for column in table.columns if not column.hidden]
         views = [view.name for view in self._catalog.views]
-        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._till.named().names, *columns]))
+        return tuple(dict.fromkeys([*(t.name for t in tables), *views, *self._open.named().names, *columns]))
 
     @property
     def catalog(self) -> Catalog:
         return self._catalog
 
     def close(self) -> None:
+        """What it has released stays. It answers no more."""
         self._places.close()
         self._ledger.close()
+        self._closed = True
+
+    @property
+    def _open(self) -> Till:
+        if self._closed:
+            raise refuse("PQL0511", "this session is closed", NOWHERE, help="open another one with `privql.connect(…)`")
+        return self._till
 
     def __enter__(self) -> Session:
         return self

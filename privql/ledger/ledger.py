@@ -278,6 +278,11 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return policies.history(db)
 
+    def means_the_same(self, version: int, other: int) -> bool:
+        """Whether an answer that was given under one version of the policy is the other's."""
+        with self._store.transaction("DEFERRED") as db:
+            return notes.origin(db, version) == notes.origin(db, other)
+
     def data_version(self, tables: Iterable[str]) -> str:
         with self._store.transaction("DEFERRED") as db:
             return policies.data_version(db, self._current(db), tables)

@@ -114,7 +114,8 @@ class _Bill:
             state, loss = states[0].at(place_of(where)), loss_of(sum(met, ()), states[0].order)
             problem = _unpayable(states, [one.check for one in fixed], met, where, delta, ledger, analyst)
         after, lost = state.after(loss), loss.cost
-        left = after.left.epsilon if total.known else Amount(states[0].left.epsilon) - total
+        paid = after if problem is None else state  # of what cannot be paid for nothing is taken away
+        left = paid.left.epsilon if total.known else Amount(states[0].left.epsilon) - total
         charged = None if not total.known or lost == Cost(total.constant, asks.delta) else lost
         cost = BudgetCost(state.budget.name, unit, asks, problem is None, left, charged, after.where)
         return cls(cost, after, problem)
@@ -147,8 +148,9 @@ def _unpayable(
         if problem.code == "PQL0502":
             from privql.pipeline.instead import instead  # for most there is enough
 
+            of = "DELTA" if asked.epsilon <= first.left.epsilon else "EPSILON"
             problem = replace(
-                problem, help=problem.help + instead(ledger, analyst, check, states[0].budget.name, reason)
+                problem, help=problem.help + instead(ledger, analyst, check, states[0].budget.name, reason, of)
             )
     return problem.in_source(check.source)
 
@@ -180,13 +182,15 @@ def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: 
             help=f"write {said}, or split the query",
         )
     if total.epsilon <= left.epsilon:
+        before = "" if total.delta == one.delta else f", with what comes before it δ = {amount_text(total.delta)}"
+        smaller = "spend a smaller δ, `DELTA 1e-9` after EPSILON, or none" if left.delta else "spend no δ"
         return Diagnostic(
             "PQL0502",
             f"`{budget.name}` cannot pay for this",
             check.span,
-            why=f"with what comes before it this costs δ = {amount_text(total.delta)}; left of δ is "
+            why=f"it costs δ = {amount_text(one.delta)}{before}; left of δ is "
             f"{left_text(left.delta)} for finding groups, and {left_text(state.noise_delta)} for noise",
-            help="spend a smaller δ, `DELTA 1e-9` after EPSILON, or none: groups stated with KEYS, USING LAPLACE; or ",
+            help=f"{smaller}: groups stated with KEYS, USING LAPLACE; or ",
         )
     before = "" if total.epsilon == one.epsilon else f", with what comes before it ε = {amount_text(total.epsilon)}"
     return Diagnostic(

@@ -25,12 +25,16 @@ _PRICE: dict[str, Any] = {
 }
 
 
-def instead(ledger: Ledger, analyst: str, check: StatementCheck, budget: str, short: Reason) -> str:
+def instead(
+    ledger: Ledger, analyst: str, check: StatementCheck, budget: str, short: Reason, of: str = "EPSILON"
+) -> str:
+    """`of`: which part of the budget there is too little of."""
     said = [*_answered(ledger, analyst, check), *_later(ledger, analyst, budget)]
+    each = " DELTA …" if of == "DELTA" else ""
     if short == "grant":
-        said.append(f"ask the owner for a higher limit: `GRANT {budget} TO {analyst} LIMIT EPSILON … EACH`")
+        said.append(f"ask the owner for a higher limit: `GRANT {budget} TO {analyst} LIMIT EPSILON …{each} EACH`")
     else:
-        said.append(f"ask the owner for more: `ALTER BUDGET {budget} ADD EPSILON … REASON '…'`")
+        said.append(f"ask the owner for more: `ALTER BUDGET {budget} ADD {of} … REASON '…'`")
     return "; or ".join(said)
 
 
@@ -45,8 +49,10 @@ def _answered(ledger: Ledger, analyst: str, check: StatementCheck) -> Iterator[s
     tables = set(json.loads(version))
     over_them = [one for one in entries if one.charges and tables & json.loads(one.data_version).keys()][-_MOST:]
     asked = _question(check.request.query), check.request.parameters, version
+    now = check.request.policy_version
     for one in reversed(over_them):
-        if (_question(one.query), one.parameters, one.data_version) == asked:
+        same = (_question(one.query), one.parameters, one.data_version) == asked
+        if same and ledger.means_the_same(one.policy_version, now):
             yield f"ask it as you did before, {_clause(one)}: that is answered ({one.release_id}) and costs nothing"
             break
     names = [name for one in over_them for name in one.names]

@@ -39,9 +39,10 @@ def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analys
         owner = "a budget: `CREATE BUDGET … FOR UNIT …`" if over.reason == "no budget" else "a grant: `GRANT … TO …`"
         return refuse("PQL0505", str(over), span, help=f"ask the owner for {owner}")
     left, asked = over.left, over.asked
-    spend = f"δ = {left_text(left.delta)}" if asked.epsilon <= left.epsilon else f"ε = {left_text(left.epsilon)}"
-    less = f"spend at most {spend}" if left.epsilon > 0 else "nothing is left"
-    return refuse("PQL0502", str(over), span, help=f"{less}; {instead(ledger, analyst, check, budget, over.reason)}")
+    of, most = ("DELTA", left.delta) if asked.epsilon <= left.epsilon else ("EPSILON", left.epsilon)
+    less = f"spend at most {'δ' if of == 'DELTA' else 'ε'} = {left_text(most)}" if most > 0 else "nothing is left"
+    said = instead(ledger, analyst, check, budget, over.reason, of)
+    return refuse("PQL0502", str(over), span, help=f"{less}; {said}")
 
 
 def engine_failed(problem: EngineError, span: Span, incident: str | None = None) -> PrivQLError:

@@ -67,7 +67,8 @@ class Till:
     def check_one(self, source: Source, params: Params) -> StatementCheck:
         checks = [one for one, _ in check_text(source, self._env(params))]
         if len(checks) == 1:
-            return self._lookup(checks[0])
+            one = self._lookup(checks[0])
+            return replace(one, diagnostics=(*one.diagnostics, *unused(params, checks)))
         broken = [d for one in checks for d in one.diagnostics]
         if broken:
             raise PrivQLError(broken)

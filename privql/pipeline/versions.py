@@ -14,7 +14,7 @@ from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.frozen import frozen
 from privql.ledger import Ledger, LedgerError, NoLedger, PolicyRecord, on_server
 from privql.names import fold
-from privql.pipeline.policies import read_policy, read_record
+from privql.pipeline.policies import meaning, read_policy, read_record
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.change import Change
@@ -29,6 +29,7 @@ class PolicyDiff:
     version: int
     changes: tuple[Change, ...]
     before: Catalog = Catalog()
+    anew: bool = False  # whether what was answered before is another question under it
 
     @property
     def unreasoned(self) -> tuple[Change, ...]:
@@ -43,12 +44,14 @@ class PolicyDiff:
         count = len(self.unreasoned)
         told = f"{count} of these needs" if count == 1 else f"{count} of these need"
         need = [f"{told} a reason: `privql policy apply … --reason '…'`"] if count else []
-        return "\n".join([*map(str, self.changes), *need])
+        anew = ["what was answered before is another question under it: asked again, it is charged again"]
+        return "\n".join([*map(str, self.changes), *(anew if self.anew else []), *need])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "version": self.version,
             "accepted": not self.unreasoned,
+            "anew": self.anew,
             "changes": [as_json(each) for each in self.changes],
         }
 
@@ -89,10 +92,13 @@ def as_json(change: Change) -> dict[str, str]:
 
 
 def policy_diff(policy: str | Path, ledger: str | Path) -> PolicyDiff:
-    source, _ = read_policy(policy)
+    source, base = read_policy(policy)
     catalog = accepted(*build_catalog(source))
     with opened(ledger) as found:
-        return compared(found, catalog)
+        diff = compared(found, catalog)
+        _, before, folder = read_record(found.policy())
+        answered = any(each.state == "released" for each in found.history())
+        return replace(diff, anew=answered and meaning(source, base) != meaning(before, folder))
 
 
 def compared(ledger: Ledger, catalog: Catalog) -> PolicyDiff:

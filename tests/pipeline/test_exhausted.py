@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from privql.diagnostics import PrivQLError
-from privql.session import Session
+from privql.pipeline.apply import apply_policy
+from privql.session import Session, connect, policy_diff
 from tests.check.clinic import POLICY, clinic
 
 SMALL = POLICY.replace("EPSILON 1000", "EPSILON 2 DEFAULT EPSILON 0.1")
@@ -48,6 +51,47 @@ def test_the_same_question_was_answered_for_another_price(session: Session) -> N
     within = QUESTION.split(" SPEND")[0].replace(" AT MOST 1 ROW PER UNIT", "") + " WITHIN 1"
     assert helps(session, within) == {OWNER}, "without AT MOST it is another question"
     assert helps(session, QUESTION.split(" SPEND")[0] + " WITHIN 1") == {f"{before}; or {OWNER}"}
+
+
+def test_what_was_answered_under_other_declarations_is_not_said_to_cost_nothing(tmp_path: Path) -> None:
+    """Whoever asks as before would pay for it: the policy means something else now, in whatever table."""
+    policy, ledger = tmp_path / "policy.pql", tmp_path / "ledger.db"
+    pd.DataFrame({"id": ["a"], "age": [1]}).to_parquet(tmp_path / "p.parquet")
+    text = (
+        "CREATE UNIT u; CREATE PRIVATE TABLE p (id TEXT UNIT u KEY, age INT BETWEEN 0 AND {}) FROM 'p.parquet';"
+        "CREATE BUDGET b FOR UNIT u EPSILON 1;"
+    )
+    asked, told = "SELECT COUNT(*) FROM p SPEND EPSILON {}", []
+    for version, most in enumerate((120, 120, 130), start=1):
+        policy.write_text(text.format(most) + (" GRANT b TO eve;" if version > 1 else ""))
+        diff = str(policy_diff(policy, ledger)) if version > 1 else ""
+        assert ("asked again, it is charged again" in diff) == (most == 130)
+        assert apply_policy(policy, ledger).version == version
+        with connect(ledger, analyst="eve") as session:
+            if version == 1:
+                session.run(asked.format("0.5"))
+            (said,) = session.check(asked.format("0.9")).diagnostics
+            told.append("ask it as you did before" in said.help)
+            assert (session.check(asked.format("0.5")).free == "replay") == told[-1]
+    assert told == [True, True, False]
+
+
+def test_of_what_there_is_too_little_is_what_the_owner_is_asked_for() -> None:
+    asked = "SELECT weight, COUNT(*) FROM patients GROUP BY weight AT MOST 1 ROW PER UNIT SPEND EPSILON 1 DELTA 1e-3"
+    with clinic(POLICY.replace("EPSILON 1000", "EPSILON 9 DELTA 1e-6")) as session:
+        (said,) = session.check(asked).diagnostics
+        assert "ADD DELTA …" in said.help and "ADD EPSILON" not in said.help
+        assert said.why.startswith("it costs δ = 0.001; left")
+        with pytest.raises(PrivQLError, match="ADD DELTA …"):
+            session.run(asked)
+    with clinic(POLICY.replace("EPSILON 1000", "EPSILON 9")) as session:
+        (said,) = session.check(asked).diagnostics
+        assert "spend no δ: " in said.help and "DELTA 1e-9" not in said.help
+
+
+def test_what_cannot_be_paid_for_takes_nothing_away(session: Session) -> None:
+    (cost,) = session.check_text(QUESTION.format("2.5")).costs
+    assert not cost.fits and cost.left_after == 2
 
 
 def test_a_price_within_an_aggregate_is_one_too(session: Session) -> None:

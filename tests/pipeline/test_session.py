@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -258,6 +258,34 @@ def test_dummy_rows_cost_nothing_and_say_so(session: Session) -> None:
     with privql.connect(policy=SMALL, frames=FRAMES, analyst="alice", data="dummy") as dummy:
         answer = dummy.run("SELECT sex, COUNT(*) FROM patients GROUP BY sex SPEND EPSILON 1")
         assert answer.dummy and answer.to_json()["dummy"] is True and len(answer.rows) == 4
+
+
+def test_a_session_that_is_closed_answers_and_charges_no_more() -> None:
+    with clinic() as session:
+        before = session.run("SELECT COUNT(*) FROM patients SPEND EPSILON 0.1")
+        session.close()
+        asked = "SELECT COUNT(*) FROM patients SPEND EPSILON 0.2"
+        ways: list[Callable[[], object]] = [
+            lambda: session.run(asked),
+            lambda: session.check(asked),
+            lambda: session.explain(asked),
+            lambda: list(session.run_text(asked)),
+            session.budget,
+            session.names,
+        ]
+        for way in ways:
+            with pytest.raises(PrivQLError, match="this session is closed"):
+                way()
+    assert before.rows, "what was released stays"
+
+
+def test_a_parameter_that_no_query_uses_is_a_slip(session: Session) -> None:
+    asked = "SELECT COUNT(*) FROM patients WHERE age > $age SPEND EPSILON 0.1"
+    before = left(session)
+    with pytest.raises(PrivQLError, match=r"no query uses `\$aeg`.*\n.*did you mean `\$age`"):
+        session.run(asked, age=3, aeg=4)
+    assert not session.check(asked, {"age": 3, "zz": 1}).ok and session.check(asked, age=3).ok
+    assert left(session) == before
 
 
 def test_one_statement_is_one_statement(session: Session) -> None:

@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'pr
 from privql.engines.spark import casts, numbers, of_values, spelling, texts
 from privql.engines.spark import dialect as room
 from privql.engines.spark import steps as steps_of
-from privql.engines.sql.expressions import function, infix
+from privql.engines.sql.expressions import function
 
 SOME = FULL if os.environ.get("PRIVQL_SOAK") else Extent(40, 2, 10**6, 1, 8)
 REFUSED = {"json_array_length", "json_exists", "json_typeof", "json_valid", "json_value", "regexp_count",
@@ -43,11 +43,15 @@ def test_spark_means_what_it_should(spark: Any) -> None:
     assert tried >= {call.resolved.op for call in calls()} - REFUSED
 
 
+def _rounded(call: Any) -> str:
+    return f"CAST(round({call.args[0]} / {call.args[1]}) AS BIGINT)"
+
+
 @pytest.mark.parametrize(
     ("module", "name", "fault", "op"),
     [
         (spelling.SPELLINGS, "abs", function("abs"), "abs"),
-        (spelling.SPELLINGS, "int_div", infix("div"), "int_div"),
+        (spelling.SPELLINGS, "int_div", _rounded, "int_div"),
         (spelling.SPELLINGS, "lower", function("lower"), "lower"),
         (casts, "_to_int", lambda x: f"TRY_CAST(round({x}, 0) AS BIGINT)", "cast"),
         (texts, "exactly", lambda character: character, "like"),
