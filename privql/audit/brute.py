@@ -24,8 +24,8 @@ from privql.audit.world import Bag, Database, World
 from privql.engines.interface import EngineError
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
-from privql.kernel.events import read_within
 from privql.kernel.measure import Measured, Together
+from privql.kernel.parts import Parts
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.terms import KeepRows
@@ -93,12 +93,14 @@ class Brute:
 
 
 class Trying:
-    def __init__(self, step: Step, world: World, fault: Fault, change_one: bool) -> None:
+    """`parts`: those outside of which nothing is said to be read."""
+
+    def __init__(self, step: Step, world: World, fault: Fault, change_one: bool, parts: Parts | None = None) -> None:
         self.step, self.world, self.fault, self.change_one = step, world, fault, change_one
         self.found = Brute()
-        self._parts = read_within(step.wanted)
-        self._part: dict[Bag, frozenset[Value]] = {}
-        outside = () if self._parts is None else (Claim("the answers, from outside of the parts read", Fraction(0)),)
+        self.parts = parts
+        self._part: dict[tuple[Database, Bag], frozenset[Value]] = {}
+        outside = () if self.parts is None else (Claim("the answers, from outside of the parts read", Fraction(0)),)
         self._claims = [(*outside, *fault.claims(claims(made))) for made in step.wanted]
         self.found.moved = [[Moved(claim, Fraction(0)) for claim in each] for each in self._claims]
         self.found.farthest = [[] for _ in step.wanted]
@@ -109,21 +111,26 @@ class Trying:
         self.found.databases += 1
         return [exact(made, engine, self.step.publics) for made in self.step.wanted]
 
-    def apart(self, at: int, here: Exact, there: Exact, one: Bag, other: Bag) -> tuple[Fraction, ...]:
-        """What there is of each claim between units that have the one and the other."""
-        far = apart(self.step.wanted[at], here[at], there[at])
-        if self._parts is None:
+    def apart(self, at: int, others: Database, here: tuple[Bag, Exact], there: tuple[Bag, Exact]) -> Sequence[Fraction]:
+        """What there is of each claim between databases in which the last unit has the one and the other."""
+        (one, ours), (other, theirs) = here, there
+        far = apart(self.step.wanted[at], ours[at], theirs[at])
+        if self.parts is None:
             return far
-        met = (self._part_of(one) | self._part_of(other)) & self._parts.values
-        return (Fraction(0) if met else far[-1], *far)
+        met = (self._part_of(others, one) | self._part_of(others, other)) & self.parts.values
+        return (Fraction(0) if met else max(far[-1], Fraction(ours[at] != theirs[at])), *far)
 
-    def _part_of(self, bag: Bag) -> frozenset[Value]:
-        """In which of the parts a unit counts; in none, if it has no rows there."""
-        assert self._parts is not None
-        if bag not in self._part:
-            found = rows_in(self._parts.partition, self.world.holding((bag,)), SALT, {})
-            self._part[bag] = frozenset(row[self._parts.partition.column] for _, row in found)
-        return self._part[bag]
+    def _part_of(self, others: Database, bag: Bag) -> frozenset[Value]:
+        """In which of the parts the last unit counts; in none, if it has no rows there."""
+        assert self.parts is not None
+        partition = self.parts.partition
+        if (others, bag) not in self._part:
+            before, after = (
+                rows_in(partition, self.world.holding(units), SALT, {}) for units in (others, (*others, bag))
+            )
+            known = {owner for owner, _ in before}
+            self._part[others, bag] = frozenset(row[partition.column] for owner, row in after if owner not in known)
+        return self._part[others, bag]
 
     def run(self, most: int, choice: random.Random, tick: Tick) -> Brute:
         told = self.found.telling = self.telling(choice)
@@ -157,7 +164,7 @@ class Trying:
             return known[bag]
 
         def claim(at: int, number: int) -> databases.Score:
-            return lambda bag: float(self.apart(at, nothing, of(bag), (), bag)[number])
+            return lambda bag: float(self.apart(at, (), ((), nothing), (bag, of(bag)))[number])
 
         def cell(at: int, column: int, sign: int) -> databases.Score:
             def score(bag: Bag) -> float:
@@ -168,7 +175,7 @@ class Trying:
 
         out: list[databases.Score] = []
         for at, made in enumerate(self.step.wanted):
-            out += [claim(at, number) for number in ((0, -1) if self._parts else (-1,))]
+            out += [claim(at, number) for number in ((0, -1) if self.parts else (-1,))]
             if isinstance(made, Measured):
                 columns = range(made.term.width)
                 chosen = columns if len(columns) <= 2 * _CELLS else sorted({*columns[:_CELLS], *columns[-_CELLS:]})
@@ -181,10 +188,10 @@ class Trying:
             own = choice.sample(own, _COMPARED)
         answers = [(bag, self.exact(each.of(bag))) for bag in ((), *own)]
         pairs = combinations(answers, 2) if self.change_one else ((answers[0], one) for one in answers[1:])
-        for (one, here), (other, there) in pairs:
+        for here, there in pairs:
             self.found.pairs += 1
             for at in range(len(self.step.wanted)):
-                self._note(at, self.apart(at, here, there, one, other), each.others, one, other)
+                self._note(at, self.apart(at, each.others, here, there), each.others, here[0], there[0])
 
     def _note(self, at: int, far: Sequence[Fraction], others: Database, one: Bag, other: Bag) -> None:
         moved, best = self.found.moved[at], self.found.farthest[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from privql.audit.replay import Asked
 from privql.audit.report import Report
 from privql.audit.shown import lowest
 from privql.diagnostics import Source
+from privql.kernel.parts import Parts
+from privql.plan.program import Plan
 from privql.policy.build import build_catalog
 from privql.policy.findings import accepted
 from tests.docs.markdown import DOCS
@@ -77,18 +80,35 @@ CREATE BUDGET research FOR UNIT patient EPSILON 10 DELTA 0.001;
 """
 
 
+def of_parts(given: Given, key: str = "", wanted: str = "'north', 'west'") -> Report:
+    source = Source(PARTED.replace("BETWEEN 0 AND 50", f"BETWEEN 0 AND 50{key}"), "policy")
+    query = Source(f"SELECT SUM(cost) FROM visits WHERE region IN ({wanted}) SPEND EPSILON 1", "query")
+    return audit(Asked(source, accepted(*build_catalog(source)), Path(), "alice", query, {}), given)
+
+
+@pytest.mark.parametrize("key", ["", ", KEY (cost, region)"])
 @pytest.mark.parametrize("fault", [None, "parts"])
-def test_units_of_other_parts_move_nothing(fault: str | None) -> None:
-    source = Source(PARTED, "policy")
-    query = Source("SELECT SUM(cost) FROM visits WHERE region IN ('north', 'west') SPEND EPSILON 1", "query")
-    asked = Asked(source, accepted(*build_catalog(source)), Path(), "alice", query, {})
-    planted = FEW if fault is None else Given(draws=400, databases=100, replays=1, pairs=3, fault=FAULTS[fault])
-    report = audit(asked, planted)
+def test_units_of_other_parts_move_nothing(fault: str | None, key: str) -> None:
+    """Also where a key says which rows a unit may have beside those of others: they may put it into another part."""
+    planted = {} if fault is None else {"fault": FAULTS[fault]}
+    report = of_parts(Given(draws=400, databases=150, replays=1, pairs=3, **planted), key)  # type: ignore[arg-type]
     assert report.statements[0].parts == {"patient": ["north", "west"]}
     assert "line 1: select, ε = 1 of patient in north, west" in str(report)
     outside = report.statements[0].steps[0].brute.moved[0][0]
     assert outside.claim.most == 0 and "outside" in outside.claim.what
     assert (report.ok, outside.kept) == (fault is None, fault is None), str(report)
+
+
+def test_planted_parts_that_are_not_all_that_are_read_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Plan.parts_by_unit.fget
+    assert honest is not None
+
+    def fewer(plan: Plan) -> dict[str, Parts]:
+        return {unit: replace(of, values=frozenset({"west"})) for unit, of in honest(plan).items()}
+
+    monkeypatch.setattr(Plan, "parts_by_unit", property(fewer))
+    report = of_parts(Given(draws=400, databases=100, replays=1, pairs=3))
+    assert any("outside of the parts" in word for word in report.found["small databases"])
 
 
 MORE_ACCURATE = (

@@ -35,7 +35,7 @@ NAMES = [("people", "dues")] if SOAK else [("people",), ("dues",)]
 def test_the_engine_keeps_every_claim(seed: int) -> None:
     choice = random.Random(seed)
     reached = claims = 0
-    for check in accepted(seed, 12 if SOAK else 6):
+    for check in accepted(seed, 12 if SOAK else 9):
         assert check.plan is not None
         for block in check.plan.blocks:
             assert block.measured is not None

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pytest
 
+from privql.noise.gaussian import Strips
 from privql.noise.inversion import BULK, certified_floors
 from privql.noise.laplace import Digit, Top, discrete_laplace
 from tests.noise.law import EXACT, MIDDLE, TOP_WORD, Script, cdf, is_inverse, pmf, powers, scaled_floor
@@ -24,6 +25,14 @@ def test_table_is_the_running_sum_of_the_law(scale: Fraction) -> None:
         total = EXACT.add(total, EXACT.multiply(none, fades[abs(k)]))
         # Rounding down may carry a sum of many terms to 1 or past it, where the law only comes close.
         assert entry == min(scaled_floor(total, 64), TOP_WORD), k
+
+
+def test_of_the_normal_law_a_half_is_exact_and_one_precision_is_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, honest = [], Strips.entries
+    monkeypatch.setattr(Strips, "entries", lambda law, bits: asked.append(bits) or honest(law, bits))
+    assert certified_floors(Strips())[-1 - Strips.first] == 2**63 and len(asked) == 1
 
 
 @pytest.mark.parametrize("scale", [Fraction(30), Fraction(1000, 3), Fraction(2**70), Fraction(10**40)], ids=str)

@@ -9,10 +9,8 @@ alternatives the first, of repetitions the longest (or the shortest, if lazy).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, islice
-from operator import attrgetter, getitem
 from typing import assert_never
 
 from privql.frozen import frozen
@@ -46,24 +44,7 @@ class _At:
     then: int
 
 
-_BEGINS = attrgetter("begins")
 _State = _Take | _Fork | _Mark | _At | None  # None is the end of the match
-_Around = int | tuple[int, int]  # the letter after a place, or those after and before it
-
-
-class _Reached(dict[_Around, "_Reached"]):
-    """The states (bits of a number) that complete a match from a place; and what that is at the place before, by what
-    is around it there, as far as it is known."""
-
-    def __init__(self, search: Search, states: int) -> None:
-        super().__init__()
-        self._search, self.states = search, states
-        self.begins = states >> search.start & 1
-
-    def __missing__(self, around: _Around) -> _Reached:
-        letter, before = around if isinstance(around, tuple) else (around, -1)
-        found = self[around] = self._search.known(self._search.reached(self.states, letter, before))
-        return found
 
 
 class Search:
@@ -79,19 +60,21 @@ class Search:
         ends = {end for take in takes for low, high in take.ranges for end in (low, high + 1)}
         self.ends = sorted(ends | {end for low, high in WORD for end in (low, high + 1)})
         self._letters: dict[str, int] = {}
-        self._known: dict[int, _Reached] = {}
+        self._known: dict[int, dict[int | tuple[int, int], int]] = {}
         self._size = 0  # of what is known
 
     def occurs(self, text: str) -> bool:
-        return any(map(_BEGINS, self._backward(text)))
+        return any(reached >> self.start & 1 for reached in set(self._backward(text)))
 
     def found(self, text: str) -> Iterator[Found]:
         """The matches from left to right, apart from each other; after an empty one there are no more."""
         reached = self._backward(text)[::-1]
-        begins = bytes(map(_BEGINS, reached))
-        at = 0
-        while (at := begins.find(1, at)) >= 0:
-            match = self._walk(at, reached)
+        at, start = 0, 1 << self.start
+        while at <= len(text):
+            if not reached[at] & start:
+                at += 1
+                continue
+            match = self._walk(text, at, reached)
             yield match
             assert match[0] is not None
             if match[0][0] == match[0][1]:
@@ -173,21 +156,26 @@ class Search:
             self._letters[character] = bisect_right(self.ends, ord(character))
         return list(map(self._letters.__getitem__, text))
 
-    def _backward(self, text: str) -> list[_Reached]:
-        """What completes a match from each place, from the end to the start."""
+    def _backward(self, text: str) -> list[int]:
+        """At each place from the end to the start, the states (bits of a number) that complete a match from there."""
         if self._size > 10_000:
             self._known.clear()
             self._size = 0
         after = [-1, *reversed(self._letters_of(text))]
-        around: Iterable[_Around] = zip(after, [*after[1:], -1], strict=True) if self._placed else after
-        nothing = self.known(0)
-        return list(islice(accumulate(around, getitem, initial=nothing), 1, None))
-
-    def known(self, states: int) -> _Reached:
-        self._size += 1
-        if states not in self._known:
-            self._known[states] = _Reached(self, states)
-        return self._known[states]
+        around = list(zip(after, [*after[1:], -1], strict=True)) if self._placed else after
+        known, reached, out = self._known, 0, []
+        for each in around:
+            leads = known.get(reached)
+            if leads is None:
+                leads = known[reached] = {}
+            found = leads.get(each)
+            if found is None:
+                letter, before = each if isinstance(each, tuple) else (each, -1)
+                found = leads[each] = self.reached(reached, letter, before)
+                self._size += 1
+            out.append(found)
+            reached = found
+        return out
 
     def reached(self, after: int, letter: int, before: int) -> int:
         """`letter` stands after the place and `before` before it; -1 for none."""
@@ -217,7 +205,7 @@ class Search:
         example = self.ends[letter - 1]
         return any(low <= example <= high for low, high in ranges)
 
-    def _walk(self, at: int, reached: Sequence[_Reached]) -> Found:
+    def _walk(self, text: str, at: int, reached: list[int]) -> Found:
         marks = [-1] * self._slots
         current = self.start
         while (state := self._states[current]) is not None:
@@ -225,7 +213,7 @@ class Search:
                 case _Take(then=then):
                     at, current = at + 1, then
                 case _Fork(first=first, second=second):
-                    current = first if reached[at].states >> first & 1 else second
+                    current = first if reached[at] >> first & 1 else second
                 case _Mark(slot=slot, then=then):
                     marks[slot], current = at, then
                 case _At(then=then):
