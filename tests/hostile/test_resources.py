@@ -273,6 +273,27 @@ def test_released_rows_are_named_as_often_as_anybody_likes() -> None:
     assert isinstance(found, Sums)
 
 
+@pytest.mark.parametrize(
+    ("asked", "most", "code", "said"),
+    [
+        ("WITH a0 AS (SELECT * FROM patients){0} SELECT COUNT(*) FROM a{1}", 40, "PQL0104", "more than 150 levels"),
+        ("SELECT COUNT(*) FROM patients, generate_series(1, {1}) AS g(i)", 10_000, "PQL0308", "more than 10000 rows"),
+        ("SELECT APPROX_QUANTILES(age, {1}) FROM patients", 999, "PQL0302", "from 1 to 999"),
+    ],
+)
+def test_what_stands_for_much_is_bounded_where_it_is_said(asked: str, most: int, code: str, said: str) -> None:
+    """As many as that are not refused for it; and of one more, or of so many more names, it is said how many may be."""
+
+    def told(many: int) -> object:
+        names = "".join(f", a{at + 1} AS (SELECT * FROM a{at} WHERE age > {at})" for at in range(many))
+        return checked(asked.format(names if "{0}" in asked else "", many))
+
+    kept, refused = told(most), told(100 if "{0}" in asked else most + 1)
+    assert not (isinstance(kept, Diagnostic) and said in f"{kept.message} {kept.why} {kept.help}"), kept
+    assert isinstance(refused, Diagnostic) and refused.code == code, refused
+    assert said in f"{refused.message} {refused.why} {refused.help}", refused
+
+
 TOO_MUCH = {
     "a million values": "SELECT COUNT(*) FROM patients WHERE age IN (" + ",".join(map(str, range(10**6))) + ")",
     "ten megabytes": f"SELECT COUNT(*) FROM patients WHERE CAST(age AS TEXT) = '{'x' * 10**7}'",
