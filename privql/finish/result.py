@@ -169,7 +169,7 @@ class Release:
 
     def _bounds(self) -> list[str]:
         """Those that were found, since nobody stated them: they are part of the answer. So is how far a sum at knots
-        reaches."""
+        reaches, and why there may be no group."""
         whose = {"totals": "each unit's total", "rows": "each value"}
         lines = []
         for one in self.certificate.get("measurements", ()):
@@ -179,6 +179,9 @@ class Release:
             if one.get("reached"):
                 last = number_text(Fraction(one["reached"]))
                 lines.append(f"{one['text']}: what is beyond {last} is told from what is nearer")
+            if one.get("even") and not self.rows:
+                of = f"one of {one['even']} units ({one['unit']})"
+                lines.append(f"{one['text']}: {of} is found half of the time, smaller ones less often")
         return lines
 
     def _halfwidths(self, most: int) -> list[list[float | None]]:

@@ -435,3 +435,14 @@ def test_found_groups_that_a_row_meets_are_as_few_as_may_be(session: Session, mo
         session.run(count.replace("AT MOST 9 ROWS PER UNIT", ""))
     monkeypatch.setattr(beside, "FOUND", 2)
     assert session.run(count.replace("AS m", "AS few")).rows == ((901 * 2,),)
+
+
+def test_where_no_group_is_found_it_is_said_how_large_one_had_to_be() -> None:
+    few = people(9)
+    with connect(policy=POLICY, frames={"people": few, "visits": visits()}, analyst="ada") as opened:
+        for asked in ("SELECT job, COUNT(*) FROM people", "SELECT job, SUM(age) FROM people"):
+            found = opened.run(f"{asked} GROUP BY job SPEND EPSILON 0.5 DELTA 1e-9")
+            (even,) = [one["even"] for one in found.certificate["measurements"] if one.get("even")]
+            assert not found.rows and f"one of {even} units (person) is found half of the time" in str(found)
+    with connect(policy=POLICY, frames={"people": people(), "visits": visits()}, analyst="ada") as opened:
+        assert "half of the time" not in str(opened.run(f"{asked} GROUP BY job SPEND EPSILON 1 DELTA 1e-6"))
