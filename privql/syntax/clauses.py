@@ -114,6 +114,12 @@ def _order(place: Place, message: str, advice: str) -> Diagnostic:
 
 
 def _own_clause(place: Place, at: int) -> Diagnostic:
+    for number in range(at, at + 3):
+        if [place.kind_at(number + more) for more in range(3)] == ["NUMBER", "COMMA", "NUMBER"]:
+            whole, comma, part = place.spans[number : number + 3]
+            if whole.end == comma.start and comma.end == part.start:
+                written = f"{place.text[whole.start : whole.end]}.{place.text[part.start : part.end]}"
+                return Diagnostic("PQL0108", "a number has a point, no comma", comma, help=f"write `{written}`")
     return Diagnostic(
         "PQL0108",
         "a privacy clause stands at the end of a query, or inside an aggregate's parentheses",
