@@ -58,13 +58,19 @@ class PostgresStore(Store):
         if parts.password is not None:
             raise LedgerError("a password in a ledger's address would be kept and shown: put it in ~/.pgpass")
         self.troubles = (psycopg.Error,)
+        self._locked = psycopg.errors.LockNotAvailable
         self._address = address
         super().__init__(urlunsplit(parts), create=create, patience=patience)
 
     def _open(self, create: bool) -> Any:
         return _Server(self._address, self._patience)
 
+    def _busy(self, problem: BaseException) -> bool:
+        return isinstance(problem, self._locked)
+
     def _sentence(self, problem: BaseException) -> str:
+        if self._busy(problem):
+            return self._told("is locked by another process")
         if self.ledger_id:
             return super()._sentence(problem)
         return f"the ledger at `{self.path}` cannot be reached ({first_line(problem)})"

@@ -187,6 +187,19 @@ def test_a_server_that_ends_the_connection_loses_nothing(address: str) -> None:
         assert made.spent("patient").epsilon == Fraction(2, 10)
 
 
+def test_whoever_waits_too_long_is_told_that_it_is_locked_and_goes_on_later(address: str) -> None:
+    ledger(path=address).close()
+    with Ledger.open(address, patience=0.3) as waits, psycopg.connect(address) as other:
+        waits.reserve(ask("a"))
+        other.execute("SET search_path = privql")
+        other.execute("LOCK TABLE layout, entry, charge IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(LedgerError, match="is locked by another process; nothing has been released"):
+            waits.reserve(ask("b"))
+        other.rollback()
+        waits.reserve(ask("b"))
+        assert waits.spent("patient").epsilon == Fraction(2, 10)
+
+
 def test_only_its_owner_makes_one(address: str) -> None:
     with pytest.raises(NoLedger, match="its owner makes one"):
         Ledger.open(address)
