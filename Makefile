@@ -25,7 +25,7 @@ help:
 	@echo 'make demo     a synthetic hospital, a policy and a priced report, released'
 	@echo 'make test     every test (TESTS=tests/docs for some)'
 	@echo 'make test-engines  those of all engines, with a PostgreSQL and a Spark of their own: 1 GB of packages'
-	@echo 'make soak     the machines that look for bugs, at full length: days (MACHINE=neighbours MINUTES=20)'
+	@echo 'make soak     the machines that look for bugs, at full length: days (MACHINE=neighbours MINUTES=20 GO_ON=1)'
 	@echo 'make mutate   change one thing at a time, and see a test fail (RULES=privql/kernel SAMPLE=50)'
 	@echo 'make check    lint, types, import contract and tests, these with types checked at run time, too'
 	@echo 'make wheel    the package, built and tried'

@@ -140,6 +140,7 @@ class Session:
 
     @property
     def _open(self) -> Till:
+        """A ledger in a file would open again by itself: whoever left has left."""
         if self._closed:
             raise refuse("PQL0511", "this session is closed", NOWHERE, help="open another one with `privql.connect(…)`")
         return self._till

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from privql.audit import databases
-from privql.audit.black_box import black_box, pairs
+from privql.audit.black_box import black_box, telling
 from privql.audit.brute import Brute, Trying
 from privql.audit.databases import bag
 from privql.audit.exact import terms_of
@@ -45,7 +45,7 @@ class Given:
     databases: int = 2000
     seed: int = 1
     replays: int = 6  # pairs of neighbours with the noise held still
-    pairs: int = 8  # of which a few answers are drawn
+    watched: int = 8  # pairs of which a few answers are drawn
     fault: Fault = NO_FAULT
 
 
@@ -109,7 +109,7 @@ def _tried(step: Step, parts: Parts | None, scratch: Scratch, given: Given, choi
     world = _world(step.wanted, step, scratch)
     trying = Trying(step, world, given.fault, step.wanted[0].unit.change_one, parts)
     found = trying.run(given.databases, choice, lambda part: tick(part / 2))
-    some = pairs(step, found, choice)[: given.pairs]
+    some = telling(step, found, choice)[: given.watched]
     seen = black_box(step, world, some, given.fault, given.draws, lambda part: tick((1 + part) / 2))
     return Tried(step, found, seen)
 

@@ -74,7 +74,7 @@ def black_box(step: Step, world: World, some: Sequence[Pair], fault: Fault, draw
     return BlackBox(len(some), drawn, tuple(cases), failed)
 
 
-def pairs(step: Step, found: Brute, choice: random.Random) -> list[Pair]:
+def telling(step: Step, found: Brute, choice: random.Random) -> list[Pair]:
     """Those that may show most: the farthest of each measurement, and with others around that have the same."""
     farthest = [pair for best in found.farthest for pair in best]
     out = [best[0] for best in found.farthest if best]

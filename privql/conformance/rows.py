@@ -28,7 +28,8 @@ EXTRA: dict[str, tuple[Value, ...]] = {
 
 
 def column(type: ValueType, rows: int, random: Random) -> list[Value]:
-    """NULL, every hostile value, then others; in random order. Where not all have room, none that takes long."""
+    """NULL, every hostile value and others, in random order. Where not all hostile ones have room: some, and none that
+    takes long."""
     known: list[Value] = [None, *hostile(type), *EXTRA.get(type.kind, ())]
     if rows < len(known):
         known = [value for value in known if not isinstance(value, str) or len(value) <= _LONG]

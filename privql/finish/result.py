@@ -151,7 +151,7 @@ class Release:
         padding = [[None] * len(self.columns)] * (len(self.rows) - len(rows))  # counted, never shown
         halfwidths = self._halfwidths(MOST_ROWS)
         lines = [text_table([column.name for column in self.columns], rows + padding, halfwidths)]
-        lines += [f"({found})" for found in self._bounds()]
+        lines += [f"({found})" for found in self._told_beside()]
         if self.dummy:
             lines.append("(invented rows: made from the policy alone, they say nothing about the data)")
         if self.cost:
@@ -167,9 +167,9 @@ class Release:
 
     __repr__ = __str__
 
-    def _bounds(self) -> list[str]:
+    def _told_beside(self) -> list[str]:
         """Those that were found, since nobody stated them: they are part of the answer. So is how far a sum at knots
-        reaches, and why there may be no group."""
+        reaches, and how large a group has to be where there is none."""
         whose = {"totals": "each unit's total", "rows": "each value"}
         lines = []
         for one in self.certificate.get("measurements", ()):

@@ -278,6 +278,11 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             return policies.history(db)
 
+    def charged_again(self, meaning: str) -> bool:
+        """Whether something that was answered costs again once a policy of this meaning is in force."""
+        with self._store.transaction("DEFERRED") as db:
+            return notes.charged_again(db, policies.newest(db), meaning)
+
     def means_the_same(self, version: int, other: int) -> bool:
         """Whether an answer that was given under one version of the policy is the other's."""
         with self._store.transaction("DEFERRED") as db:

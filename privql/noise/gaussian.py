@@ -152,9 +152,9 @@ class Strips:
     bounded = False
 
     def entries(self, bits: int) -> tuple[list[int], int]:
-        above = [tail(Fraction(k, STRIPS), bits) for k in range(1 << DEPTH - 1)]
+        above = [tail(Fraction(k, STRIPS), bits) for k in range(1, 1 << DEPTH - 1)]
         half = 1 << bits - 1  # Φ(0), the one that is rational
-        lows = [low for low, _ in reversed(above[1:])] + [half] + [(1 << bits) - high for _, high in above[1:]]
+        lows = [low for low, _ in reversed(above)] + [half] + [(1 << bits) - high for _, high in above]
         return lows, max(high - low for low, high in above)
 
     def cdf(self, k: int, bits: int) -> Bounds:

@@ -30,7 +30,7 @@ TABLE_BITS = 128
 
 
 class Law(Protocol):
-    """A law on the integers whose F(k) is irrational wherever it is neither 0 nor 1."""
+    """A law on the integers whose F(k) is irrational, or known exactly, wherever it is neither 0 nor 1."""
 
     @property
     def first(self) -> int:
@@ -49,7 +49,8 @@ class Law(Protocol):
         """Whether no outcome lies below `first` or beyond the last entry's successor."""
 
     def entries(self, bits: int) -> tuple[list[int], int]:
-        """For every entry in turn a whole number below 2^bits·F(k), and how far below at most."""
+        """For every entry in turn a whole number that 2^bits·F(k) exceeds, and by how much at most; where F(k) is
+        rational, 2^bits·F(k) itself."""
 
     def cdf(self, k: int, bits: int) -> Bounds:
         """Bounds of F(k) for any k, a few units of 2^-bits apart."""
@@ -109,7 +110,7 @@ def certified_floors(law: Law) -> Starts:
     while True:
         shift = bits - law.start_bits
         lows, short = law.entries(bits)
-        # F(k) is irrational, so it is strictly inside its bounds: the floor of 2^bits·F(k) is at most low + short - 1.
+        # It is the number itself or strictly inside its bounds: the floor of 2^bits·F(k) is at most low + short - 1.
         rest, most = (1 << shift) - 1, (1 << shift) - short
         if all(low & rest <= most for low in lows):
             starts = [low >> shift for low in lows]

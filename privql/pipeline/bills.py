@@ -146,12 +146,10 @@ def _unpayable(
     else:
         problem = _refused(first, reason, cost_of(met[low]), asked, check)
         if problem.code == "PQL0502":
-            from privql.pipeline.instead import instead  # for most there is enough
+            from privql.pipeline.instead import instead, lacking  # for most there is enough
 
-            of = "DELTA" if asked.epsilon <= first.left.epsilon else "EPSILON"
-            problem = replace(
-                problem, help=problem.help + instead(ledger, analyst, check, states[0].budget.name, reason, of)
-            )
+            said = instead(ledger, analyst, check, first.budget.name, reason, lacking(asked, first.left))
+            problem = replace(problem, help=problem.help + said)
     return problem.in_source(check.source)
 
 

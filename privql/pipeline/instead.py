@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from privql.diagnostics import PrivQLError
 from privql.frozen import rebuilt, rebuilt_inside
+from privql.kernel.cost import Cost
 from privql.ledger import Entry, Ledger, LedgerError, Reason
 from privql.names import fold
 from privql.pipeline.figures import moment
@@ -25,16 +26,21 @@ _PRICE: dict[str, Any] = {
 }
 
 
-def instead(
-    ledger: Ledger, analyst: str, check: StatementCheck, budget: str, short: Reason, of: str = "EPSILON"
-) -> str:
-    """`of`: which part of the budget there is too little of."""
+Part = Literal["EPSILON", "DELTA"]  # of a budget
+
+
+def lacking(asked: Cost, left: Cost) -> Part:
+    """What there is too little of, where there is of something."""
+    return "DELTA" if asked.epsilon <= left.epsilon else "EPSILON"
+
+
+def instead(ledger: Ledger, analyst: str, check: StatementCheck, budget: str, short: Reason, lacks: Part) -> str:
     said = [*_answered(ledger, analyst, check), *_later(ledger, analyst, budget)]
-    each = " DELTA …" if of == "DELTA" else ""
+    each = " DELTA …" if lacks == "DELTA" else ""
     if short == "grant":
         said.append(f"ask the owner for a higher limit: `GRANT {budget} TO {analyst} LIMIT EPSILON …{each} EACH`")
     else:
-        said.append(f"ask the owner for more: `ALTER BUDGET {budget} ADD {of} … REASON '…'`")
+        said.append(f"ask the owner for more: `ALTER BUDGET {budget} ADD {lacks} … REASON '…'`")
     return "; or ".join(said)
 
 

@@ -63,7 +63,7 @@ def bound(check: StatementCheck) -> None:
 
 def unused(given: Mapping[str, object], checks: Sequence[StatementCheck]) -> list[Diagnostic]:
     """A slip of the keyboard, once every statement could be read."""
-    if any(check.statement is None or check.diagnostics for check in checks):
+    if any(check.statement is None or not check.ok for check in checks):
         return []
     known = [name for check in checks for name in check.params]
     out = []

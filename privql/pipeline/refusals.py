@@ -6,7 +6,7 @@ from privql.diagnostics import Diagnostic, PrivQLError, Span, refuse
 from privql.engines.interface import EngineError
 from privql.ledger import Ledger, LedgerError, NameTaken, NoMoreRuns, NotRefined, OverBudget, TooManyResumes
 from privql.pipeline.figures import left_text
-from privql.pipeline.instead import instead
+from privql.pipeline.instead import instead, lacking
 from privql.pipeline.report import StatementCheck
 
 
@@ -39,9 +39,10 @@ def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analys
         owner = "a budget: `CREATE BUDGET … FOR UNIT …`" if over.reason == "no budget" else "a grant: `GRANT … TO …`"
         return refuse("PQL0505", str(over), span, help=f"ask the owner for {owner}")
     left, asked = over.left, over.asked
-    of, most = ("DELTA", left.delta) if asked.epsilon <= left.epsilon else ("EPSILON", left.epsilon)
-    less = f"spend at most {'δ' if of == 'DELTA' else 'ε'} = {left_text(most)}" if most > 0 else "nothing is left"
-    said = instead(ledger, analyst, check, budget, over.reason, of)
+    lacks = lacking(asked, left)
+    symbol, most = ("δ", left.delta) if lacks == "DELTA" else ("ε", left.epsilon)
+    less = f"spend at most {symbol} = {left_text(most)}" if most > 0 else f"no {symbol} is left"
+    said = instead(ledger, analyst, check, budget, over.reason, lacks)
     return refuse("PQL0502", str(over), span, help=f"{less}; {said}")
 
 

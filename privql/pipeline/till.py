@@ -68,7 +68,7 @@ class Till:
         checks = [one for one, _ in check_text(source, self._env(params))]
         if len(checks) == 1:
             one = self._lookup(checks[0])
-            return replace(one, diagnostics=(*one.diagnostics, *unused(params, checks)))
+            return replace(one, diagnostics=(*one.diagnostics, *unused(params, [one])))
         broken = [d for one in checks for d in one.diagnostics]
         if broken:
             raise PrivQLError(broken)

@@ -29,7 +29,7 @@ class PolicyDiff:
     version: int
     changes: tuple[Change, ...]
     before: Catalog = Catalog()
-    anew: bool = False  # whether what was answered before is another question under it
+    charged_again: bool = False  # whether something that was answered is another question under it
 
     @property
     def unreasoned(self) -> tuple[Change, ...]:
@@ -39,19 +39,21 @@ class PolicyDiff:
     def __str__(self) -> str:
         if not self.version:
             return "this would be the first policy of the ledger"
+        again = ["what was answered under other declarations is another question: asked again, it is charged again"]
+        again = again if self.charged_again else []
         if not self.changes:
-            return f"this changes nothing for the loss: it declares what version {self.version} does"
+            nothing = f"this changes nothing for the loss: it declares what version {self.version} does"
+            return "\n".join([nothing, *again])
         count = len(self.unreasoned)
         told = f"{count} of these needs" if count == 1 else f"{count} of these need"
         need = [f"{told} a reason: `privql policy apply … --reason '…'`"] if count else []
-        anew = ["what was answered before is another question under it: asked again, it is charged again"]
-        return "\n".join([*map(str, self.changes), *(anew if self.anew else []), *need])
+        return "\n".join([*map(str, self.changes), *again, *need])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "version": self.version,
             "accepted": not self.unreasoned,
-            "anew": self.anew,
+            "charged_again": self.charged_again,
             "changes": [as_json(each) for each in self.changes],
         }
 
@@ -96,9 +98,7 @@ def policy_diff(policy: str | Path, ledger: str | Path) -> PolicyDiff:
     catalog = accepted(*build_catalog(source))
     with opened(ledger) as found:
         diff = compared(found, catalog)
-        _, before, folder = read_record(found.policy())
-        answered = any(each.state == "released" for each in found.history())
-        return replace(diff, anew=answered and meaning(source, base) != meaning(before, folder))
+        return replace(diff, charged_again=diff.version > 0 and found.charged_again(meaning(source, base)))
 
 
 def compared(ledger: Ledger, catalog: Catalog) -> PolicyDiff:

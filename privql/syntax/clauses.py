@@ -113,13 +113,21 @@ def _order(place: Place, message: str, advice: str) -> Diagnostic:
     return Diagnostic("PQL0109", message, place.span, help=advice)
 
 
-def _own_clause(place: Place, at: int) -> Diagnostic:
-    for number in range(at, at + 3):
+def _comma_in_number(place: Place, at: int) -> Diagnostic | None:
+    """`SPEND EPSILON 0,1` reads as a clause after one expression, and another expression."""
+    for number in range(at, place.index + 1):
         if [place.kind_at(number + more) for more in range(3)] == ["NUMBER", "COMMA", "NUMBER"]:
             whole, comma, part = place.spans[number : number + 3]
-            if whole.end == comma.start and comma.end == part.start:
-                written = f"{place.text[whole.start : whole.end]}.{place.text[part.start : part.end]}"
-                return Diagnostic("PQL0108", "a number has a point, no comma", comma, help=f"write `{written}`")
+            before, after = (place.text[span.start : span.end] for span in (whole, part))
+            if whole.end == comma.start and comma.end == part.start and "." not in before:
+                return Diagnostic("PQL0108", "a number has a point, no comma", comma, help=f"write `{before}.{after}`")
+    return None
+
+
+def _own_clause(place: Place, at: int) -> Diagnostic:
+    found = _comma_in_number(place, at)
+    if found is not None:
+        return found
     return Diagnostic(
         "PQL0108",
         "a privacy clause stands at the end of a query, or inside an aggregate's parentheses",

@@ -70,10 +70,11 @@ def _lines(name: str) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def passed(name: str) -> list[str]:
+def go_on(name: str) -> list[str]:
     """The parts, by their tests' names, in which nothing was wrong. The others are forgotten, to be tried again."""
-    wrong = {line["part"] for line in _lines(name) if line["tally"]["wrong"]}
-    lines = [line for line in _lines(name) if line["part"] not in wrong]
+    known = _lines(name)
+    wrong = {line["part"] for line in known if line["tally"]["wrong"]}
+    lines = [line for line in known if line["part"] not in wrong]
     forget(name)
     for line in lines:
         _write(name, line)

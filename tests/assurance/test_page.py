@@ -108,7 +108,7 @@ def test_who_goes_on_tries_again_what_was_wrong_and_nothing_that_has_passed(
             tally["tried"] += 1
             if wrong:
                 raise ValueError
-    assert recorder.passed("it") == ["a.py::test[1]", "a.py::test[3]"]
+    assert recorder.go_on("it") == ["a.py::test[1]", "a.py::test[3]"]
     assert recorder.kept("it") == {"tried": 2, "wrong": 0}
 
 

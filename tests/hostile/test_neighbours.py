@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
-from itertools import cycle
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ MORE = 20 if SOAK else 1
 def counted(measured: Measured, units: Sequence[Bag], kind: Kind) -> Cells:
     with DuckDBEngine({kind.table: Rows(frame=table(units, kind))}, threads=1) as engine:
         return [[int(cell) for cell in group] for group in np.asarray(engine.run(measured.term, SALT))]
-
-
-NAMES = [("people", "dues")] if SOAK else [("people",), ("dues",)]
 
 
 @pytest.mark.parametrize("seed", range(50, 50 + MORE))
@@ -84,9 +80,12 @@ GUARDED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "query"), [(name, query) for names, query in zip(cycle(NAMES), GUARDED, strict=False) for name in names]
-)
+# a quick run asks each of one table
+TABLES = ("people", "dues")
+CASES = [(name, query) for at, query in enumerate(GUARDED) for name in (TABLES if SOAK else TABLES[at % 2 :][:1])]
+
+
+@pytest.mark.parametrize(("name", "query"), CASES)
 def test_one_row_changes_neither_error_nor_shape_nor_price(name: str, query: str) -> None:
     choice, kind = random.Random(query), KINDS[name]
     text = query.format(t=name) + " SPEND EPSILON 1"

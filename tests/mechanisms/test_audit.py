@@ -160,7 +160,7 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, int]] = [
 def test_a_claim_that_is_not_kept_is_contradicted(
     fault: Callable[[pytest.MonkeyPatch], None], name: str, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By one of three audits: of few answers half choose an event, and now and then a poor one."""
+    """By one of three audits: now and then the answers that choose an event choose a poor one."""
     fault(monkeypatch)
     audits = (audited(NAMED[name], draws) for _ in range(3))
     assert any(found > epsilon for found, epsilon in audits)

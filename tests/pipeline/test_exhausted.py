@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from privql.diagnostics import PrivQLError
+from privql.ledger import Ledger
 from privql.pipeline.apply import apply_policy
 from privql.session import Session, connect, policy_diff
 from tests.check.clinic import POLICY, clinic
@@ -74,6 +75,10 @@ def test_what_was_answered_under_other_declarations_is_not_said_to_cost_nothing(
             told.append("ask it as you did before" in said.help)
             assert (session.check(asked.format("0.5")).free == "replay") == told[-1]
     assert told == [True, True, False]
+    policy.write_text(text.format(120))
+    assert "charged again" not in str(policy_diff(policy, ledger)), "it means again what it did when that was answered"
+    Ledger.create(tmp_path / "empty.db").close()
+    assert "the first policy" in str(policy_diff(policy, tmp_path / "empty.db"))
 
 
 def test_of_what_there_is_too_little_is_what_the_owner_is_asked_for() -> None:

@@ -285,6 +285,8 @@ def test_a_parameter_that_no_query_uses_is_a_slip(session: Session) -> None:
     with pytest.raises(PrivQLError, match=r"no query uses `\$aeg`.*\n.*did you mean `\$age`"):
         session.run(asked, age=3, aeg=4)
     assert not session.check(asked, {"age": 3, "zz": 1}).ok and session.check(asked, age=3).ok
+    noted = session.check("SELECT COUNT(*) FROM patients WHERE age > 200 SPEND EPSILON 0.1", {"zz": 1})
+    assert [d.severity for d in noted.diagnostics] == ["note", "error"], "although no row passes the condition"
     assert left(session) == before
 
 
