@@ -24,9 +24,7 @@ from privql.engines.interface import scans
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import cost_of
-from privql.kernel.parts import Parts
 from privql.kernel.selection import Selected
-from privql.names import fold
 from privql.pipeline.certificate import values_of
 from privql.pipeline.parameters import bound
 from privql.pipeline.report import StatementCheck
@@ -77,11 +75,8 @@ def audit(asked: Asked, given: Given, tick: Tick = lambda part: None) -> Report:
         found: list[tuple[World, Brute]] = []
         for one, steps in zip(paying, taken, strict=True):
             tried = []
-            assert one.plan is not None
-            parts = {fold(unit): of for unit, of in one.plan.parts_by_unit.items()}
             for step in steps:
-                within = parts.get(step.unit)
-                tried.append(_tried(step, within, scratch, given, choice, lambda part: tick((done + part) / many)))  # noqa: B023
+                tried.append(_tried(step, scratch, given, choice, lambda part: tick((done + part) / many)))  # noqa: B023
                 found.append((_world(step.wanted, step, scratch), tried[-1].brute))
                 done += 1
             statements.append(Statement(one.line, one.kind, _claimed(one), _parts(one), tuple(tried)))
@@ -105,9 +100,9 @@ def _parts(one: StatementCheck) -> dict[str, list[str]]:
     return {unit: values_of(parts) for unit, parts in one.plan.parts_by_unit.items()}
 
 
-def _tried(step: Step, parts: Parts | None, scratch: Scratch, given: Given, choice: random.Random, tick: Tick) -> Tried:
+def _tried(step: Step, scratch: Scratch, given: Given, choice: random.Random, tick: Tick) -> Tried:
     world = _world(step.wanted, step, scratch)
-    trying = Trying(step, world, given.fault, step.wanted[0].unit.change_one, parts)
+    trying = Trying(step, world, given.fault, step.wanted[0].unit.change_one)
     found = trying.run(given.databases, choice, lambda part: tick(part / 2))
     some = telling(step, found, choice)[: given.watched]
     seen = black_box(step, world, some, given.fault, given.draws, lambda part: tick((1 + part) / 2))

@@ -25,7 +25,6 @@ from privql.engines.interface import EngineError
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured, Together
-from privql.kernel.parts import Parts
 from privql.kernel.scalars import Value
 from privql.kernel.selection import Selected
 from privql.kernel.terms import KeepRows
@@ -93,14 +92,11 @@ class Brute:
 
 
 class Trying:
-    """`parts`: those outside of which nothing is said to be read."""
-
-    def __init__(self, step: Step, world: World, fault: Fault, change_one: bool, parts: Parts | None = None) -> None:
+    def __init__(self, step: Step, world: World, fault: Fault, change_one: bool) -> None:
         self.step, self.world, self.fault, self.change_one = step, world, fault, change_one
         self.found = Brute()
-        self.parts = parts
         self._part: dict[tuple[Database, Bag], frozenset[Value]] = {}
-        outside = () if self.parts is None else (Claim("the answers, from outside of the parts read", Fraction(0)),)
+        outside = [Claim("the answers, from outside of the parts read", Fraction(0))] if step.parts else []
         self._claims = [(*outside, *fault.claims(claims(made))) for made in step.wanted]
         self.found.moved = [[Moved(claim, Fraction(0)) for claim in each] for each in self._claims]
         self.found.farthest = [[] for _ in step.wanted]
@@ -115,15 +111,16 @@ class Trying:
         """What there is of each claim between databases in which the last unit has the one and the other."""
         (one, ours), (other, theirs) = here, there
         far = apart(self.step.wanted[at], ours[at], theirs[at])
-        if self.parts is None:
+        if self.step.parts is None:
             return far
-        met = (self._part_of(others, one) | self._part_of(others, other)) & self.parts.values
-        return (Fraction(0) if met else max(far[-1], Fraction(ours[at] != theirs[at])), *far)
+        met = (self._part_of(others, one) | self._part_of(others, other)) & self.step.parts.values
+        moved = max(far[-1], Fraction(ours[at] != theirs[at]))  # what differs counts, even where that costs nothing
+        return (Fraction(0) if met else moved, *far)
 
     def _part_of(self, others: Database, bag: Bag) -> frozenset[Value]:
         """In which of the parts the last unit counts; in none, if it has no rows there."""
-        assert self.parts is not None
-        partition = self.parts.partition
+        assert self.step.parts is not None
+        partition = self.step.parts.partition
         if (others, bag) not in self._part:
             before, after = (
                 rows_in(partition, self.world.holding(units), SALT, {}) for units in (others, (*others, bag))
@@ -175,7 +172,7 @@ class Trying:
 
         out: list[databases.Score] = []
         for at, made in enumerate(self.step.wanted):
-            out += [claim(at, number) for number in ((0, -1) if self.parts else (-1,))]
+            out += [claim(at, number) for number in ((-1,) if self.step.parts is None else (0, -1))]
             if isinstance(made, Measured):
                 columns = range(made.term.width)
                 chosen = columns if len(columns) <= 2 * _CELLS else sorted({*columns[:_CELLS], *columns[-_CELLS:]})

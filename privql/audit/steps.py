@@ -16,6 +16,7 @@ from privql.finish.table import Table
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
 from privql.kernel.events import Events, cost_of, events
+from privql.kernel.parts import Parts
 from privql.names import fold
 from privql.pipeline.desk import inputs
 from privql.pipeline.report import StatementCheck
@@ -31,6 +32,7 @@ class Step:
     unit: str
     wanted: tuple[Wanted, ...]
     publics: Publics
+    parts: Parts | None = None  # those outside of which its statement is said to read nothing
 
     @property
     def cost(self) -> Cost:
@@ -43,11 +45,12 @@ def steps_of(check: StatementCheck, scratch: Scratch, engine: Computing) -> list
     assert check.query is not None and check.plan is not None
     found: list[Step] = []
     released, dummies = inputs(check.query, scratch.desk)
+    parts = {fold(unit): of for unit, of in check.plan.parts_by_unit.items()}
 
     def release(number: int, wanted: Sequence[Wanted], publics: Mapping[str, Table]) -> list[Rows]:
         for unit in dict.fromkeys(fold(one.unit.name) for one in wanted):
             own = tuple(one for one in wanted if fold(one.unit.name) == unit)
-            found.append(Step(number, unit, own, dict(publics)))
+            found.append(Step(number, unit, own, dict(publics), parts.get(unit)))
         told = json.loads(json.dumps([drawn(one, engine, publics) for one in wanted]))
         return [read(one, rows) for one, rows in zip(wanted, told, strict=True)]
 
