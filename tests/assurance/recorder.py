@@ -41,18 +41,21 @@ def length(short: int, long: int) -> int:
 def assured(name: str) -> Iterator[Counter[str]]:
     """Counts `tried`, and `wrong` if it ends in an exception; whatever else is counted stands beside it on the page.
 
-    What has not ended when the time is over is not counted.
+    What has not ended when the time is over, or when somebody interrupts it, is not counted.
     """
     assert name in MACHINES, f"{name} is not in tests/assurance/machines.py"
-    tally = Counter[str](wrong=0)
+    tally, whole = Counter[str](wrong=0), True
     try:
         yield tally
         assert tally["tried"] > 0, f"{name} tried nothing"
     except Exception:
         tally["wrong"] += 1
         raise
+    except BaseException:  # whoever goes on tries all of it again
+        whole = False
+        raise
     finally:
-        if SOAK and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):  # else it was interrupted
+        if SOAK and whole and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):
             part = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
             _write(name, {"part": part, "tally": dict(tally)})
 

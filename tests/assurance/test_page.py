@@ -123,6 +123,10 @@ def test_what_was_interrupted_is_not_counted(soaking: Path, monkeypatch: pytest.
     with pytest.raises(RuntimeError), assured("it") as tally:  # noqa: PT012
         tally["tried"] += 1
         raise RuntimeError("Query interrupted")
+    monkeypatch.delenv("PRIVQL_UNTIL")
+    with pytest.raises(KeyboardInterrupt), assured("it") as tally:  # noqa: PT012
+        tally["tried"] += 1
+        raise KeyboardInterrupt
     assert not list(soaking.iterdir())
 
 
