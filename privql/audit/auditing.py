@@ -76,18 +76,23 @@ def audit(asked: Asked, given: Given, tick: Tick = lambda part: None) -> Report:
         for one, steps in zip(paying, taken, strict=True):
             tried = []
             for step in steps:
-                tried.append(_tried(step, scratch, given, choice, lambda part: tick((done + part) / many)))  # noqa: B023
+                tried.append(_tried(step, scratch, given, choice, _within(tick, done, many)))
                 found.append((_world(step.wanted, step, scratch), tried[-1].brute))
                 done += 1
             statements.append(Statement(one.line, one.kind, _claimed(one), _parts(one), tuple(tried)))
         pairs = list(_pairs(crowd, found, scratch, given.replays, choice))
-        replayed = replay(asked, pairs, given.fault, lambda part: tick((done + part) / many))
+        replayed = replay(asked, pairs, given.fault, _within(tick, done, many))
         absent = tuple(
             table.name
             for table, kept in zip(asked.catalog.tables, scratch.catalog.tables, strict=True)
             if not table.private and not kept.files
         )
     return Report(tuple(statements), replayed, given.fault, absent)
+
+
+def _within(tick: Tick, done: int, many: int) -> Tick:
+    """Of so many pieces of work, the next one's part."""
+    return lambda part: tick((done + part) / many)
 
 
 def _claimed(one: StatementCheck) -> dict[str, Cost]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -78,9 +78,9 @@ def test_it_is_what_runs_that_is_rehearsed(tmp_path: Path) -> None:
                 assert failure(engine.rehearse, sums) == emitted(engine, sums)
 
 
-def failure(work: object, term: Sums) -> str | None:
+def failure(work: Callable[[Sums], object], term: Sums) -> str | None:
     try:
-        work(term)  # type: ignore[operator]
+        work(term)
     except EngineError as error:
         return error.kind
     return None

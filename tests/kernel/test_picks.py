@@ -60,7 +60,8 @@ def bags(most: int, grouped: bool, apart: bool = False) -> Iterator[Rows]:
 
 
 def counts(rows: Rows) -> Counts:
-    return tuple(tuple(rows.count((group, value)) for value in range(3)) for group in (0, 1))  # type: ignore[return-value]
+    first, second = (tuple(rows.count((group, value)) for value in range(3)) for group in (0, 1))
+    return first, second
 
 
 def pairs(rows: int, change_one: bool, grouped: bool, others: int, apart: bool = False) -> Iterator[tuple[Rows, Rows]]:

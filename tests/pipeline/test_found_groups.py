@@ -146,11 +146,12 @@ def test_where_delta_comes_from(budget: str, clause: str, delta: Fraction) -> No
     policy = POLICY.replace("DELTA 0.01", budget)
     with connect(policy=policy, frames={"people": people(), "visits": visits()}) as opened:
         check = opened.check(f"{COUNT} {clause}")
-        assert check.cost.delta == delta
+        epsilon = check.cost.epsilon
+        assert isinstance(epsilon, Fraction) and check.cost.delta == delta
         looked, *counted = check.to_json()["measurements"]
         epsilons = [Fraction(one["epsilon"]) for one in (looked, *counted)]
         assert len(counted) == ("WITHIN" in clause)  # an error is promised for what is measured
-        assert epsilons == [check.cost.epsilon / len(epsilons)] * len(epsilons)  # type: ignore[operator]
+        assert epsilons == [epsilon / len(epsilons)] * len(epsilons)
         assert [one["delta"] for one in (looked, *counted)] == [str(delta), "0"][: len(epsilons)]
         assert opened.run(f"{COUNT} {clause}").cost.delta == delta
 

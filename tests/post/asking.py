@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from privql.check.relations import (
     Attribute,
     CheckedQuery,
@@ -24,9 +26,9 @@ LEAF = Measured(0, (("c1", TEXT), ("c2", INT)))
 N = Field("c2", INT)
 
 
-def asked(rel: Rel, *columns: tuple[str, ValueType], **rest: object) -> CheckedQuery:
+def asked(rel: Rel, *columns: tuple[str, ValueType], **rest: Any) -> CheckedQuery:
     known = tuple(Attribute(id, id, type, whole(type), Label.RELEASED) for id, type in columns)
-    return CheckedQuery(rel, known, **{"blocks": (), "shared": (), "subqueries": (), **rest})  # type: ignore[arg-type]
+    return CheckedQuery(rel, known, **{"blocks": (), "shared": (), "subqueries": (), **rest})
 
 
 PROCESSOR = PostProcessor({}, {})

@@ -69,10 +69,11 @@ def test_a_scalar_subquery_of_several_rows_is_null() -> None:
 
 
 def test_ties_keep_the_order_that_they_had() -> None:
-    many = Table(NAMES.columns, tuple((f"g{at}", at % 3) for at in range(20_000)))
+    rows = [(f"g{at}", at % 3) for at in range(20_000)]
+    many = Table(NAMES.columns, tuple(rows))
     rel = Sorted(LEAF, (SortKey(N, True, False),), 7000, 10)
     found = PROCESSOR.run(asked(rel, ("c1", TEXT), ("c2", INT)), [many]).rows
-    wanted = sorted(many.rows, key=lambda row: -row[1])  # type: ignore[operator]
+    wanted = sorted(rows, key=lambda row: -row[1])
     assert list(found) == wanted[10:7010]
 
 

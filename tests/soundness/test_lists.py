@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -67,8 +68,8 @@ def test_no_unit_moves_the_counts_of_all_bins_beyond_their_claim_and_each_claim_
 def test_a_row_that_leaves_a_bin_for_another_is_seen_where_it_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = measure.sensitivity
 
-    def forgotten(*given: object) -> Sensitivity:
-        return replace(honest(*given), l1=honest(*given).l1 // 2)  # type: ignore[arg-type]
+    def forgotten(*given: Any) -> Sensitivity:
+        return replace(honest(*given), l1=honest(*given).l1 // 2)
 
     table = next(name for name, kind in KINDS.items() if kind.change_one)
     monkeypatch.setattr(measure, "sensitivity", forgotten)
@@ -86,7 +87,7 @@ class _Open(Exception):
 
 def law(placed: Placed, values: list[int]) -> dict[tuple[int, ...], float]:
     """How likely each answer is."""
-    out: Counter[tuple[int, ...]] = Counter()
+    out: defaultdict[tuple[int, ...], float] = defaultdict(float)
     near = near_of(replace(placed.term, far=FARTHEST), values)
     todo: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
     while todo:
@@ -99,7 +100,7 @@ def law(placed: Placed, values: list[int]) -> dict[tuple[int, ...], float]:
             return left.pop(0)
 
         try:
-            out[tuple(chosen(placed, near, lambda: near, drawn))] += likely  # type: ignore[assignment]
+            out[tuple(chosen(placed, near, lambda: near, drawn))] += likely
         except _Open as open_:
             runs, exponent = open_.args
             whole = math.fsum(length * math.exp(-float(exponent) * loss) for length, loss in runs)

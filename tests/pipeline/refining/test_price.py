@@ -21,6 +21,7 @@ from privql.kernel.proved import Unproved
 from privql.ledger import Ledger
 from privql.plan import refining as planning
 from privql.session import Session, connect
+from privql.syntax import ast
 from tests.pipeline.killed import Killed, killed_at
 from tests.pipeline.refining.people import COUNTS, END, SURE, halves, mu_squared, refused, spent
 
@@ -35,7 +36,8 @@ def test_the_difference_is_paid_and_hardly_more(session: Session, width: int) ->
     (one,) = check.measurements
     (known,) = one.before
     assert one.sensitivity.l2_squared == 1 and known == Fraction(first.certificate["measurements"][0]["scale"])
-    goal = planning._greatest(one, check.statement.privacy, {}, SURE, "merged")  # type: ignore[union-attr]
+    assert isinstance(check.statement, ast.Refine)
+    goal = planning._greatest(one, check.statement.privacy, {}, SURE, "merged")
     lacks = 1 / goal**2 - 1 / known**2
     epsilon, delta = check.plan.epsilon.constant, check.plan.delta
     assert delta == Fraction(1, 10**6)
