@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from privql.diagnostics import PrivQLError
-from privql.ledger import Ledger
+from privql.ledger import Ledger, LedgerError
 from privql.pipeline.apply import apply_policy
 from privql.session import Session, connect, policy_diff
 from tests.check.clinic import POLICY, clinic
@@ -79,6 +79,17 @@ def test_what_was_answered_under_other_declarations_is_not_said_to_cost_nothing(
     assert "charged again" not in str(policy_diff(policy, ledger)), "it means again what it did when that was answered"
     Ledger.create(tmp_path / "empty.db").close()
     assert "the first policy" in str(policy_diff(policy, tmp_path / "empty.db"))
+
+
+def test_a_ledger_that_is_busy_takes_away_the_advice_and_not_the_refusal(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> bool:
+        raise LedgerError("is locked by another process")
+
+    session.run(QUESTION.format("0.5"))
+    monkeypatch.setattr(Ledger, "means_the_same", busy)
+    assert helps(session, QUESTION.format("1.8")) == {OWNER}
 
 
 def test_of_what_there_is_too_little_is_what_the_owner_is_asked_for() -> None:
