@@ -12,9 +12,10 @@ from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains import Domain
 from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
-from privql.kernel.scalars import DATE, Apply, Const, Value, ValueType
+from privql.kernel.scalars import BOOL, DATE, INT, Apply, Const, Value, ValueType
 
 MOST_OPERATIONS = 4000
+_TRUTHS: dict[Value, str] = {0: "FALSE", 1: "TRUE"}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -60,17 +61,17 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
         shown = name or _symbol(op)
         given = ", ".join(str(a.type) for a in args)
         taken_types = signatures(op)
-        dated = _dated(op, args, values)
+        meant = _meant(op, args, values)
         alike = ", where every T is the same type" if re.search(r"\bT\b", taken_types) else ""
         raise refuse(
             "PQL0301",
             f"`{shown}` does not take ({given})",
             span,
             why=f"`{shown}` takes {taken_types}{alike}",
-            help="write " + " and ".join(f"`{fix.text}`" for fix in dated)
-            if dated
+            help="write " + " and ".join(f"`{fix.text}`" for fix in meant)
+            if meant
             else "cast an argument, `CAST(x AS …)`, or correct it",
-            fixes=dated,
+            fixes=meant,
         )
     taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
     if all(a.constant for a in taken):
@@ -81,12 +82,17 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
 
 
-def _dated(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> tuple[Fix, ...]:
-    """Days that are written as texts: a function does not guess that they are meant as such."""
-    days = [a for a in args if a.text is not None and _DAY.fullmatch(a.text)]
-    if not days or resolve(op, tuple(DATE if a in days else a.type for a in args), values) is None:
-        return ()
-    return tuple(Fix(a.span, f"DATE '{a.text}'") for a in days)
+def _meant(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> tuple[Fix, ...]:
+    """Days that are written as texts, and truths as numbers: a function does not guess that they are meant as such."""
+    days = [Fix(a.span, f"DATE '{a.text}'") if a.text is not None and _DAY.fullmatch(a.text) else None for a in args]
+    truths = [
+        Fix(a.span, _TRUTHS[v]) if a.type == INT and v in _TRUTHS else None for a, v in zip(args, values, strict=True)
+    ]
+    for type, fixes in (DATE, days), (BOOL, truths):
+        types = tuple(a.type if fix is None else type for a, fix in zip(args, fixes, strict=True))
+        if any(fixes) and resolve(op, types, values) is not None:
+            return tuple(fix for fix in fixes if fix)
+    return ()
 
 
 def negated(value: Typed, negates: bool) -> Typed:

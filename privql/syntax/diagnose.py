@@ -6,6 +6,7 @@ A repair is offered as an edit only if the statement, so edited, is read.
 from __future__ import annotations
 
 import difflib
+import re
 
 from privql.diagnostics import Diagnostic, Fix
 from privql.syntax.automaton import Tokens, automaton
@@ -16,6 +17,13 @@ from privql.syntax.place import Place, place
 
 _GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
 _BEGINS = frozenset({"SELECT", "CREATE", "GRANT", "EXPLAIN"})  # statements, and nothing after a whole one
+# What is written, what alone could stand there, and what to say.
+_QUOTES = (
+    ("QUOTED", "STRING", "double quotes are for names"),
+    ("STRING", "QUOTED", "single quotes are for strings"),
+    ("IDENT", "STRING", "a string stands in single quotes"),
+)
+_LISTS = ("LPAR", "COMMA")
 _LONG = 10_000  # tokens of a statement that no person wrote, and for which no repair is tried
 # Words that are easily left out, and what they can only follow, if they could be names elsewhere.
 _FORGOTTEN = {
@@ -84,22 +92,27 @@ def _misspelled(here: Place) -> Diagnostic | None:
             if here.reads(at, 1, [near]):
                 return _replace(here, at, f"unexpected {here.shown(at)}", near, f"did you mean `{near}`?")
     at = here.index
-    if here.kind == "QUOTED" and here.reads(at, 1, ["STRING"]):
-        content = here.text[here.span.start + 1 : here.span.end - 1].replace('""', '"').replace("'", "''")
-        return Diagnostic(
-            "PQL0114",
-            "double quotes are for names",
-            here.span,
-            "a string is meant here",
-            help=f"write `'{content}'`",
-            fixes=(Fix(here.span, f"'{content}'"),),
-        )
+    for quotes, meant, message in _QUOTES:
+        if here.kind == quotes and meant in here.admitted(at) and (quotes != "IDENT" or here.kind_at(at - 1) in _LISTS):
+            written = _requoted(here.text[here.span.start : here.span.end], quotes, meant)
+            fixes = (Fix(here.span, written),) if here.reads(at, 1, [meant]) else ()
+            label = f"a {'string' if meant == 'STRING' else 'name'} is meant here"
+            return Diagnostic("PQL0114", message, here.span, label, help=f"write `{written}`", fixes=fixes)
     if here.kind in _OFTEN_NAMES and here.kind_at(at + 1) != "BY" and here.reads(at, 1, ["QUOTED"]):
         quoted = f'"{here.text[here.span.start : here.span.end]}"'
         return _replace(
             here, at, f"{here.shown(at)} is a word of the language", quoted, f"as a name, quote it: `{quoted}`"
         )
     return None
+
+
+def _requoted(written: str, quotes: str, meant: str) -> str:
+    content = written if quotes == "IDENT" else written[1:-1].replace(written[0] * 2, written[0])
+    plain = re.fullmatch(r"[A-Za-z_]\w*", content, re.ASCII) and content.upper() not in automaton().keywords
+    if meant != "STRING" and plain:
+        return content
+    quote = "'" if meant == "STRING" else '"'
+    return quote + content.replace(quote, quote * 2) + quote
 
 
 def _near(here: Place, at: int) -> list[str]:

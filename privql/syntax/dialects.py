@@ -105,6 +105,10 @@ def foreign_word(place: Place) -> Diagnostic | None:
     for at in (index - 1, index - 2):
         if place.kind_at(at) == "PARTITION" and place.kind_at(at - 1) == "OVER":
             return _refused(place, at, "a window stands in parentheses", "write `OVER (PARTITION BY …)`")
+    if word in ("FROM", "IN") and before in ("COLUMNS", "FIELDS") and place.word_at(index - 2) == "SHOW":
+        return _refused(place, index - 1, f"there is no `SHOW {before}`", "write `DESCRIBE` and the table's name")
+    if place.kind == "PERCENT" and place.text[place.span.start :][:2] in ("%s", "%("):
+        return _refused(place, index, "a parameter has a name", "write `$name`, and give its value by name")
     if word == "ON" and before == "DISTINCT":
         return _refused(place, index, "there is no `DISTINCT ON`", "write `GROUP BY`, or `LIMIT 1 PER UNIT`")
     if place.kind == "STRING" and before in _PREFIXES and place.spans[index - 1].end == place.span.start:
