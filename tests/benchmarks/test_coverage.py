@@ -65,12 +65,12 @@ def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
 def test_what_no_rows_can_be_is_left_out() -> None:
     """Of five rows at ε = 1 a correlation may be nearly anything; that is from -1 to 1."""
     found = next(one for one in cases() if one.name == "CORR" and one.rows == 5 and one.shape == "y = x")
-    simulated = Simulated(found, 100)
+    simulated = Simulated(found, 60)
     ends = [pair for pair in simulated.release(simulated.noisy(), "corr").ends(0, USUAL) if pair is not None]
     assert all(-1 <= float(low) <= float(high) <= 1 for low, high in ends)  # type: ignore[arg-type]
     assert 2 * sum(pair == (-1, 1) for pair in ends) > len(ends) > 0
     varied = next(one for one in cases() if one.name == "VAR_POP" and one.rows == 5)
-    simulated = Simulated(varied, 50)
+    simulated = Simulated(varied, 30)
     ends = [pair for pair in simulated.release(simulated.noisy(), "var").ends(0, USUAL) if pair is not None]
     assert ends and all(0 <= float(low) <= float(high) <= 2500 for low, high in ends)  # type: ignore[arg-type]
 

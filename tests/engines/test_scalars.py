@@ -36,7 +36,7 @@ from tests.engines.hosts import HOSTS, Host, kept, refused
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
-ROWS = 120
+ROWS = 80
 Connected = Callable[[Host], Any]
 
 

@@ -18,7 +18,7 @@ from tests.soundness.queries import Queries
 from tests.soundness.world import environment
 
 PARTS = range(length(2, 1000))
-EACH = length(50, 100)
+EACH = length(35, 100)
 
 
 def accepted(seed: int, count: int) -> list[StatementCheck]:
