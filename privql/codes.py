@@ -115,5 +115,6 @@ CODES: Final[dict[str, str]] = {
     "PQL0748": "files changed, and nothing says that the data did",
     "PQL0749": "a column cannot divide the units of a table",
     "PQL0750": "a connection cannot be used",
+    "PQL0751": "a column holds no value of its declared type",
     "PQL0901": "a fault of PrivQL itself",
 }

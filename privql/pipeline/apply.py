@@ -13,11 +13,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from privql.check.conditions import present
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
 from privql.engines.interface import Engine, EngineError, Progressing
 from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
+from privql.kernel.features import Tally
+from privql.kernel.scalars import Field
+from privql.kernel.sums import Sums
 from privql.kernel.terms import Scan, Unit
 from privql.ledger import NO_NOTE, Ledger, LedgerError, Note
 from privql.names import fold
@@ -97,6 +101,8 @@ def apply_policy(
     engine = engines(catalog, bound, leading, log)
     try:
         found += verify(catalog, engine, source, bound, log, watch)
+        if not any(each.severity == "error" for each in found):
+            found += _types_met(catalog, engine, source, bound, watch)
     finally:
         engine.close()
     accepted(catalog, found)
@@ -184,9 +190,9 @@ def verify(
     """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data.
     `log`: what the engine truly said, of a connection that cannot be used."""
     found = Findings(source)
-    present = {fold(name) for name in bound}
+    with_data = {fold(name) for name in bound}
     for table in catalog.tables:
-        if fold(table.name) in present:
+        if fold(table.name) in with_data:
             progress = engine.progress if isinstance(engine, Progressing) else None
             with watch(f"verifying {table.name}", progress):
                 if _columns_there(table, engine, found, log or OwnersLog()) and _readable(table, engine, found):
@@ -200,6 +206,38 @@ def verify(
                 help="they will be when a frame is bound by this name",
             )
     return found.diagnostics
+
+
+def _types_met(
+    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], watch: Watch
+) -> list[Diagnostic]:
+    """A warning: a column that nothing was written into yet is declared rightly, and looks the same."""
+    found, with_data = Findings(source), {fold(name) for name in bound}
+    for table in (table for table in catalog.tables if fold(table.name) in with_data):
+        try:
+            columns = unread(table, engine, watch)
+        except EngineError as error:
+            _unfinished(table, error, found)
+            continue
+        for column in columns:
+            found.warning(
+                "PQL0751",
+                f"`{table.name}` holds no {column.type} in `{column.name}`",
+                found.name(column.span, column.name),
+                why="read as declared it is NULL in every row",
+                help="declare the type that the data has, or cast it there",
+            )
+    return found.diagnostics
+
+
+def unread(table: Table, engine: Engine, watch: Watch = unwatched) -> list[Column]:
+    """Columns of which no value reads as declared, although there are rows. The counts are told to nobody."""
+    there = (present(Field(column.name, column.type)) for column in table.columns)
+    progress = engine.progress if isinstance(engine, Progressing) else None
+    with watch(f"reading {table.name}", progress):
+        tallies = Sums(_scan(table, table.columns), (), (Tally(), *map(Tally, there)))
+        ((rows, *counts),) = engine.run(tallies, b"").tolist()
+    return [column for column, count in zip(table.columns, counts, strict=True) if rows and not count]
 
 
 def _columns_there(table: Table, engine: Engine, found: Findings, log: OwnersLog) -> bool:
@@ -283,7 +321,11 @@ def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
             if not engine.unique(table.name, tuple((column.name, column.type) for column in columns)):
                 _twins(table, columns, found)
     except EngineError as error:
-        found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
+        _unfinished(table, error, found)
+
+
+def _unfinished(table: Table, error: EngineError, found: Findings) -> None:
+    found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
 
 
 def _twins(table: Table, columns: Sequence[Column], found: Findings) -> None:

@@ -16,19 +16,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from privql.check.conditions import present
 from privql.diagnostics import Diagnostic, PrivQLError, Source
 from privql.engines.connections import ConnectionProblem, Connections, shown
 from privql.engines.interface import Advising, EngineError, Recognised
 from privql.engines.interface import Source as Rows
 from privql.engines.opening import Engines, kind_of
 from privql.frozen import frozen
-from privql.kernel.features import Tally
-from privql.kernel.scalars import Field
-from privql.kernel.sums import Sums
-from privql.kernel.terms import Scan, Unit
 from privql.ledger import Ledger, LedgerError, on_server
-from privql.pipeline.apply import Watch, unwatched, verify
+from privql.pipeline.apply import Watch, unread, unwatched, verify
 from privql.pipeline.policies import OwnersLog, bindings, engines, leads, read_policy
 from privql.pipeline.versions import compared
 from privql.policy.build import build_catalog
@@ -154,33 +149,23 @@ def _table(
     rows, began = bound[table.name], time.monotonic()
     try:
         wrong = verify(Catalog(tables=(table,)), read, source, [table.name], log, watch)
-        unread = [] if wrong else _unread(table, read, watch)
+        empty = [] if wrong else unread(table, read, watch)
     except EngineError as error:
-        wrong, unread = [], []
+        wrong, empty = [], []
         yield Finding("wrong", table.name, str(error), "what the engine said stands in no message: look at the data")
     for each in wrong:
         what = " ".join(filter(None, [each.message, f"({each.why})" if each.why else ""]))
         yield Finding("wrong" if each.severity == "error" else "unwise", table.name, what, each.help)
-    for column in unread:
+    for column in empty:
         help = "declare the type that the data has, or cast it there: read as declared every row is NULL"
-        yield Finding("wrong", f"{table.name}.{column}", "holds no value of its declared type", help)
+        yield Finding("wrong", f"{table.name}.{column.name}", "holds no value of its declared type", help)
     took = time.monotonic() - began
-    if not wrong and not unread:
+    if not wrong and not empty:
         keys = ", its keys hold" if table.keys else ""
         yield Finding("well", table.name, f"every declared column is there{keys}")
     if took > SLOW_TABLE:
         yield Finding("unwise", table.name, f"reading it takes {took:.0f} s", "queries wait as long: see what follows")
     yield from _files(table, rows)
-
-
-def _unread(table: Table, read: Engines, watch: Watch) -> list[str]:
-    """Columns of which no value reads as declared, although there are rows. The counts are told to nobody."""
-    columns = tuple((column.name, column.type) for column in table.columns)
-    scan = Scan(table.name, Unit("row"), None, False, columns)
-    there = (present(Field(name, type)) for name, type in columns)
-    with watch(f"reading {table.name}", read.progress):
-        ((rows, *counts),) = read.run(Sums(scan, (), (Tally(), *map(Tally, there))), b"").tolist()
-    return [name for (name, _), count in zip(columns, counts, strict=True) if rows and not count]
 
 
 def _files(table: Table, rows: Rows) -> Iterator[Finding]:

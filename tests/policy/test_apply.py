@@ -167,6 +167,16 @@ def test_files_and_columns_that_are_not_there(folder: Path) -> None:
     assert text is not None and [text.at(each.span) for each in found] == ["regions", "patient_id", "age"]
 
 
+def test_a_type_that_the_data_has_not_is_a_warning(folder: Path) -> None:
+    (folder / "policy.pql").write_text(POLICY.replace("age INT BETWEEN 0 AND 120", "age DATE"))
+    applied = apply_policy(folder / "policy.pql", folder / "ledger.db")
+    (told,) = (each for each in applied.warnings if each.code == "PQL0751")
+    assert (told.severity, told.message) == ("warning", "`patients` holds no DATE in `age`")
+    assert told.source is not None and told.source.at(told.span) == "age" and applied.version == 1
+    (folder / "policy.pql").write_text(POLICY)
+    assert not apply_policy(folder / "policy.pql", folder / "ledger.db").warnings
+
+
 def test_contradictions_are_told_before_data_is_read(folder: Path) -> None:
     (folder / "policy.pql").write_text(POLICY.replace("0 AND 120", "120 AND 0").replace("EPSILON 3", "EPSILON 0"))
     (folder / "regions.csv").unlink()
