@@ -138,6 +138,13 @@ def test_invented_rows_cost_nothing(applied: Command) -> None:
     assert "1" in applied("budget", *ALICE).out
 
 
+def test_of_a_policy_alone_invented_rows_are_asked(applied: Command) -> None:
+    told = applied("run", "report.pql", "--dummy", "--policy", "policy.pql", *ALICE)
+    assert told.code == 0 and "invented rows" in told.out and "nothing was spent" in told.out
+    refused = applied("run", "report.pql", "--policy", "policy.pql", *ALICE)
+    assert (refused.code, refused.out) == (2, "") and "--dummy" in refused.err
+
+
 def test_owner_statements_are_refused(applied: Command) -> None:
     refused = applied("run", "-c", "GRANT research TO mallory;", *ALICE)
     assert (refused.code, refused.out) == (1, "")
