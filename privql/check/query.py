@@ -120,13 +120,17 @@ def _kept_private(node: ast.Query, clause: ast.Privacy, rows: ast.Expr) -> Excep
 
 
 def _private_output(node: ast.Query) -> Exception:
-    span = node.body.items[0].span.to(node.body.items[-1].span) if isinstance(node.body, ast.Select) else node.span
+    select = node.body if isinstance(node.body, ast.Select) else None
+    advice = "aggregate them, for example `SELECT COUNT(*) FROM …`; `FROM DUMMY t` shows invented rows, for their form"
+    if select is not None and (select.group or select.group_all):
+        whole = "`SELECT AVG(n) FROM (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t`"
+        advice = f"each group is one unit's: aggregate over all of them, for example {whole}"
     return refuse(
         "PQL0401",
         "private rows cannot be output",
-        span,
+        select.items[0].span.to(select.items[-1].span) if select is not None else node.span,
         why="each row is one person's; only aggregates can be noised",
-        help="aggregate them, for example `SELECT COUNT(*) FROM …`; `FROM DUMMY t` shows invented rows, for their form",
+        help=advice,
     )
 
 
