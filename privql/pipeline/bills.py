@@ -18,12 +18,13 @@ from privql.kernel.parallel import InParts
 from privql.ledger import BudgetState, Ledger, LedgerError, Reason, bill, fullest_first, place_of
 from privql.names import fold
 from privql.pipeline.carts import Together
-from privql.pipeline.figures import left_text
+from privql.pipeline.check import check_statement
+from privql.pipeline.figures import left_text, rough
 from privql.pipeline.price import BudgetCost, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.planning import no_budget
-from privql.syntax import ast
+from privql.syntax import ast, parse_query
 
 
 def priced(
@@ -163,15 +164,25 @@ def _delta_refused(state: BudgetState, delta: Fraction, check: StatementCheck) -
     )
 
 
+def _bought(query: ast.Query, clause: ast.Privacy, price: str, check: StatementCheck) -> str:
+    """The errors at that price of the numbers whose error is known beforehand."""
+    asked = parse_query(f"SELECT 1 {price}").privacy
+    assert asked is not None
+    paid = replace(clause, within=None, within_percent=False, confidence=None, given=None, epsilon=asked.epsilon)
+    again, _ = check_statement(replace(query, privacy=paid), check.span, check.source, check.env)
+    errors = [f"`{one.name}` ± {rough(one.halfwidth95)}" for one in again.columns if one.halfwidth95 is not None]
+    return f", which gives {', '.join(errors)} at 95%" if again.ok and errors else ""
+
+
 def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: StatementCheck) -> Diagnostic:
     budget, left = state.budget, state.left
     if reason == "max per query":
         assert budget.max_epsilon is not None
         said = f"SPEND EPSILON {amount_text(budget.max_epsilon)}"
         stated = check.statement.query if isinstance(check.statement, ast.CreateRelease) else check.statement
-        clause = stated.privacy if isinstance(stated, ast.Query) else None
-        if clause is not None and clause.within is not None:
-            said = f"WITHIN a larger error, or {said} in place of it"
+        if isinstance(stated, ast.Query) and (clause := stated.privacy) is not None:
+            bought = _bought(stated, clause, said, check)
+            said = f"WITHIN a larger error, or {said} in place of it{bought}" if clause.within else f"{said}{bought}"
         return Diagnostic(
             "PQL0504",
             f"one query may spend at most ε = {amount_text(budget.max_epsilon)} of `{budget.name}`",

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from privql.pipeline.figures import left_text
+from privql.pipeline.figures import left_text, rough
 from privql.session import Session
 from tests.check.clinic import POLICY, clinic
 from tests.ledger.asking import ask
@@ -24,6 +24,9 @@ def test_default_and_greatest_epsilon(session: Session) -> None:
     assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 10)
     assert [d.code for d in session.check("SELECT COUNT(*) FROM patients SPEND EPSILON 1.1").diagnostics] == ["PQL0504"]
     assert refused(session, "SELECT COUNT(*) FROM patients SPEND EPSILON 1.1") == ["PQL0504"]
+    within = session.check("SELECT COUNT(*) AS n FROM patients WITHIN 0.1").diagnostics[0]
+    told = session.check("SELECT COUNT(*) AS n FROM patients SPEND EPSILON 1").columns[0].halfwidth95
+    assert told is not None and f"SPEND EPSILON 1 in place of it, which gives `n` ± {rough(told)} at 95%" in within.help
     session.run("SET epsilon = 0.2")
     assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5)
     assert session.check("SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) FROM patients").cost.epsilon == Fraction(1, 5)
