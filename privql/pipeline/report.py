@@ -149,8 +149,12 @@ class StatementCheck:
         """How many groups the answer is made of, where one block is measured and its groups are listed."""
         if self.plan is None or len(self.plan.blocks) != 1:
             return None
-        members = [key.members for key in self.plan.blocks[0].block.keys]
-        return math.prod(len(listed) for listed in members if listed is not None) if None not in members else None
+        block = self.plan.blocks[0].block
+        listed = [key.members for key in block.keys]
+        sizes = [len(members) for members in listed if members is not None]
+        if len(sizes) < len(listed):
+            return None
+        return sum(math.prod(sizes[at] for at in keys) for keys in block.sets or (range(len(sizes)),))
 
     @property
     def columns(self) -> tuple[OutputColumn, ...]:
@@ -165,7 +169,8 @@ class StatementCheck:
             return "\n\n".join(str(d) for d in self.diagnostics)
         cost = f"free ({self.free})" if self.free else str(self.cost) if self.runs else "free"
         again = f" ({self.again.words})" if self.again is not None else ""
-        out = [f"line {self.line}: {self.kind}, {cost}{again}"]
+        groups = f", {self.groups} groups" if self.runs and (self.groups or 0) > 1 else ""
+        out = [f"line {self.line}: {self.kind}, {cost}{again}{groups}"]
         for column in self.columns:
             error = f" ± {rough(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
             out.append(f"  {column.name}: {column.type} {column.label}{error}")

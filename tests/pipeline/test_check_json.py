@@ -79,6 +79,22 @@ def test_json_of_a_check() -> None:
     assert second["columns"][0]["label"] == "Public" and second["columns"][0]["domain"] == "{1}"
 
 
+def test_it_is_said_how_many_groups_there_will_be() -> None:
+    with clinic() as session:
+        of = {
+            "sex, smoker": 12,
+            "CUBE (sex, smoker)": 20,
+            "ROLLUP (sex, smoker)": 17,
+            "GROUPING SETS ((sex), (smoker))": 7,
+        }
+        for keys, groups in of.items():
+            query = f"SELECT COUNT(*) AS n FROM patients GROUP BY {keys} SPEND EPSILON 1"
+            check = session.check(query)
+            assert check.groups == groups == len(session.run(query).rows)
+            assert f", {groups} groups\n" in str(check)
+        assert "group" not in str(session.check("SELECT COUNT(*) AS n FROM patients SPEND EPSILON 1"))
+
+
 def test_json_of_symbols_and_faults() -> None:
     with clinic() as session:
         text = "SELECT COUNT(* SPEND $e), COUNT(age SPEND $e) FROM patients; SELECT nam FROM regions"
