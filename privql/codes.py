@@ -21,7 +21,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0111": "a parenthesis has no partner",
     "PQL0112": "another dialect's way of writing",
     "PQL0113": "one statement is wanted here",
-    "PQL0114": "quotes of a name around a string, or of a string around a name",
+    "PQL0114": "a string stands in single quotes, a name in double ones or none",
     "PQL0201": "no table has this name",
     "PQL0202": "no column has this name",
     "PQL0203": "a name could be one of several columns",

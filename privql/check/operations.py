@@ -68,10 +68,10 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
             f"`{shown}` does not take ({given})",
             span,
             why=f"`{shown}` takes {taken_types}{alike}",
-            help="write " + " and ".join(f"`{fix.text}`" for fix in meant)
+            help="write " + " and ".join(f"`{fix.text}` for `{said}`" for said, fix in meant)
             if meant
             else "cast an argument, `CAST(x AS …)`, or correct it",
-            fixes=meant,
+            fixes=tuple(fix for _, fix in meant),
         )
     taken = [coerce(a, t) for a, t in zip(args, resolved.arg_types, strict=True)]
     if all(a.constant for a in taken):
@@ -82,17 +82,16 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
 
 
-def _meant(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> tuple[Fix, ...]:
+def _meant(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> list[tuple[str, Fix]]:
     """Days that are written as texts, and truths as numbers: a function does not guess that they are meant as such."""
-    days = [Fix(a.span, f"DATE '{a.text}'") if a.text is not None and _DAY.fullmatch(a.text) else None for a in args]
-    truths = [
-        Fix(a.span, _TRUTHS[v]) if a.type == INT and v in _TRUTHS else None for a, v in zip(args, values, strict=True)
-    ]
-    for type, fixes in (DATE, days), (BOOL, truths):
-        types = tuple(a.type if fix is None else type for a, fix in zip(args, fixes, strict=True))
-        if any(fixes) and resolve(op, types, values) is not None:
-            return tuple(fix for fix in fixes if fix)
-    return ()
+    said = [f"'{a.text}'" if a.text is not None else str(v) for a, v in zip(args, values, strict=True)]
+    days = [f"DATE '{a.text}'" if a.text is not None and _DAY.fullmatch(a.text) else "" for a in args]
+    truths = [_TRUTHS.get(v, "") if a.type == INT else "" for a, v in zip(args, values, strict=True)]
+    for type, texts in (DATE, days), (BOOL, truths):
+        types = tuple(type if text else a.type for a, text in zip(args, texts, strict=True))
+        if any(texts) and resolve(op, types, values) is not None:
+            return [(old, Fix(a.span, text)) for old, a, text in zip(said, args, texts, strict=True) if text]
+    return []
 
 
 def negated(value: Typed, negates: bool) -> Typed:

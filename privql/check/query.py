@@ -123,8 +123,8 @@ def _private_output(node: ast.Query) -> Exception:
     select = node.body if isinstance(node.body, ast.Select) else None
     advice = "aggregate them, for example `SELECT COUNT(*) FROM …`; `FROM DUMMY t` shows invented rows, for their form"
     if select is not None and (select.group or select.group_all):
-        whole = "`SELECT AVG(n) FROM (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t`"
-        advice = f"each group is one unit's: aggregate over all of them, for example {whole}"
+        example = "`SELECT AVG(CLAMP(n, 0, 9)) FROM (SELECT …, COUNT(*) AS n FROM … GROUP BY …) AS t`"
+        advice = f"each group is one person's: aggregate over all of them, for example {example}"
     return refuse(
         "PQL0401",
         "private rows cannot be output",

@@ -102,7 +102,7 @@ def apply_policy(
     try:
         found += verify(catalog, engine, source, bound, log, watch)
         if not any(each.severity == "error" for each in found):
-            found += _types_met(catalog, engine, source, bound, watch)
+            found += never_as_declared(catalog, engine, source, bound, watch)
     finally:
         engine.close()
     accepted(catalog, found)
@@ -208,14 +208,16 @@ def verify(
     return found.diagnostics
 
 
-def _types_met(
-    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], watch: Watch
+def never_as_declared(
+    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], watch: Watch = unwatched
 ) -> list[Diagnostic]:
-    """A warning: a column that nothing was written into yet is declared rightly, and looks the same."""
+    """Columns of which no value reads as declared. A warning: one that nothing was written into yet looks the same."""
     found, with_data = Findings(source), {fold(name) for name in bound}
-    for table in (table for table in catalog.tables if fold(table.name) in with_data):
+    for table in catalog.tables:
+        if fold(table.name) not in with_data:
+            continue
         try:
-            columns = unread(table, engine, watch)
+            columns = _all_null(table, engine, watch)
         except EngineError as error:
             _unfinished(table, error, found)
             continue
@@ -230,8 +232,8 @@ def _types_met(
     return found.diagnostics
 
 
-def unread(table: Table, engine: Engine, watch: Watch = unwatched) -> list[Column]:
-    """Columns of which no value reads as declared, although there are rows. The counts are told to nobody."""
+def _all_null(table: Table, engine: Engine, watch: Watch) -> list[Column]:
+    """Columns that are NULL in every row, where there are rows. The counts are told to nobody."""
     there = (present(Field(column.name, column.type)) for column in table.columns)
     progress = engine.progress if isinstance(engine, Progressing) else None
     with watch(f"reading {table.name}", progress):
@@ -287,7 +289,7 @@ def _missing(table: Table, column: Column, engine: Engine) -> bool:
 
 
 def _scan(table: Table, columns: tuple[Column, ...]) -> Scan:
-    """A reading of the plain columns: only whether they are there is asked."""
+    """A reading of the plain columns, of rows that no unit has to be found for."""
     return Scan(table.name, table.unit or Unit(""), None, False, tuple((each.name, each.type) for each in columns))
 
 

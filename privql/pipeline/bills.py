@@ -24,7 +24,7 @@ from privql.pipeline.price import BudgetCost, price
 from privql.pipeline.report import StatementCheck
 from privql.plan.amounts import ZERO, Amount
 from privql.plan.planning import no_budget
-from privql.syntax import ast, parse_query
+from privql.syntax import ast
 
 
 def priced(
@@ -164,31 +164,35 @@ def _delta_refused(state: BudgetState, delta: Fraction, check: StatementCheck) -
     )
 
 
-def _bought(query: ast.Query, clause: ast.Privacy, price: str, check: StatementCheck) -> str:
-    """The errors at that price of the numbers whose error is known beforehand."""
-    asked = parse_query(f"SELECT 1 {price}").privacy
-    assert asked is not None
-    paid = replace(clause, within=None, within_percent=False, confidence=None, given=None, epsilon=asked.epsilon)
-    again, _ = check_statement(replace(query, privacy=paid), check.span, check.source, check.env)
+def _within_most(most: Fraction, check: StatementCheck) -> str:
+    """What it may be given instead, and how far off the numbers would be whose error is known beforehand."""
+    stated = check.statement.query if isinstance(check.statement, ast.CreateRelease) else check.statement
+    clause = stated.privacy if isinstance(stated, ast.Query) else None
+    if check.again is not None:
+        return "a smaller EPSILON after SPEND, which is that of all runs together"
+    said = f"SPEND EPSILON {amount_text(most)}"
+    if not isinstance(stated, ast.Query) or clause is None:
+        return said
+    env = replace(check.env, settings=replace(check.env.settings, epsilon=most))
+    unpriced = replace(
+        clause, epsilon=None, within=None, within_percent=False, confidence=None, max_epsilon=None, given=None
+    )
+    again, _ = check_statement(replace(stated, privacy=unpriced), check.span, check.source, env)
     errors = [f"`{one.name}` ± {rough(one.halfwidth95)}" for one in again.columns if one.halfwidth95 is not None]
-    return f", which gives {', '.join(errors)} at 95%" if again.ok and errors else ""
+    buys = f", which gives {', '.join(errors)} at 95%" if again.ok and errors else ""
+    return f"{said}{buys}" if clause.within is None else f"WITHIN a larger error, or {said} in place of it{buys}"
 
 
 def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: StatementCheck) -> Diagnostic:
     budget, left = state.budget, state.left
     if reason == "max per query":
         assert budget.max_epsilon is not None
-        said = f"SPEND EPSILON {amount_text(budget.max_epsilon)}"
-        stated = check.statement.query if isinstance(check.statement, ast.CreateRelease) else check.statement
-        if isinstance(stated, ast.Query) and (clause := stated.privacy) is not None:
-            bought = _bought(stated, clause, said, check)
-            said = f"WITHIN a larger error, or {said} in place of it{bought}" if clause.within else f"{said}{bought}"
         return Diagnostic(
             "PQL0504",
             f"one query may spend at most ε = {amount_text(budget.max_epsilon)} of `{budget.name}`",
             check.span,
-            why=f"this one costs ε = {amount_text(one.epsilon)}",
-            help=f"write {said}, or split the query",
+            why=f"{'this one' if check.again is None else 'each run of this one'} costs ε = {amount_text(one.epsilon)}",
+            help=f"write {_within_most(budget.max_epsilon, check)}, or split the query",
         )
     if total.epsilon <= left.epsilon:
         before = "" if total.delta == one.delta else f", with what comes before it δ = {amount_text(total.delta)}"

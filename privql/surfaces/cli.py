@@ -168,8 +168,8 @@ def _session(options: argparse.Namespace) -> Session:
     data: Literal["dummy"] | None = "dummy" if options.dummy else None
     policy = getattr(options, "policy", None)
     if policy is not None:
-        if options.command in (_run, _repl) and not options.dummy:
-            raise WrongUsage("a policy alone answers of invented rows, with --dummy; private ones take its ledger")
+        if options.command in (_run, _repl) and not options.dummy:  # its ledger would be a fresh budget each time
+            raise WrongUsage("private rows are answered under a ledger only; --policy with --dummy asks invented ones")
         inputs.query_text(policy, None)
         return connect(policy=policy, ledger=":memory:", analyst=analyst, data=data, connections=options.connections)
     ledger = inputs.existing_ledger(options.ledger)
@@ -233,7 +233,7 @@ def _parser() -> argparse.ArgumentParser:
     ):
         made = asking(name, does, says, text=True)
         made.add_argument("--policy", metavar="POLICY", help="check against a policy file alone, without a ledger")
-    invented = "of a policy file alone, without a ledger; with --dummy"
+    invented = "ask invented rows of this policy, without a ledger; needs --dummy"
     made = asking("run", _run, "charge the whole file as one plan, then release its answers one by one", text=True)
     made.add_argument("--policy", metavar="POLICY", help=invented)
     made.add_argument("--partial", action="store_true", help="charge each statement by itself, until the budget ends")

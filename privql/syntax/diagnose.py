@@ -6,24 +6,23 @@ A repair is offered as an edit only if the statement, so edited, is read.
 from __future__ import annotations
 
 import difflib
-import re
 
 from privql.diagnostics import Diagnostic, Fix
 from privql.syntax.automaton import Tokens, automaton
 from privql.syntax.clauses import misplaced
 from privql.syntax.dialects import foreign_word
 from privql.syntax.expected import expected
+from privql.syntax.names import plain
 from privql.syntax.place import Place, place
 
 _GLUED = {"GROUPBY": ("GROUP", "BY"), "ORDERBY": ("ORDER", "BY"), "PARTITIONBY": ("PARTITION", "BY")}
 _BEGINS = frozenset({"SELECT", "CREATE", "GRANT", "EXPLAIN"})  # statements, and nothing after a whole one
-# What is written, what alone could stand there, and what to say.
-_QUOTES = (
+# What is written, what is meant, and what to say.
+_MISQUOTED = (
     ("QUOTED", "STRING", "double quotes are for names"),
     ("STRING", "QUOTED", "single quotes are for strings"),
     ("IDENT", "STRING", "a string stands in single quotes"),
 )
-_LISTS = ("LPAR", "COMMA")
 _LONG = 10_000  # tokens of a statement that no person wrote, and for which no repair is tried
 # Words that are easily left out, and what they can only follow, if they could be names elsewhere.
 _FORGOTTEN = {
@@ -42,7 +41,7 @@ _OFTEN_NAMES = frozenset(
 def unexpected(start: str, text: str, tokens: Tokens, begin: int, end: int, index: int) -> Diagnostic:
     """What is wrong at token `index` of the statement tokens[begin:end]."""
     here = place(start, text, tokens, begin, end, index)
-    causes = (foreign_word, misplaced, _commas, _misspelled, _missing_comma, _parentheses, _forgotten)
+    causes = (foreign_word, misplaced, _commas, _misspelled, _misquoted, _missing_comma, _parentheses, _forgotten)
     for cause in causes if end - begin <= _LONG else ():
         if found := cause(here):
             return found
@@ -92,12 +91,6 @@ def _misspelled(here: Place) -> Diagnostic | None:
             if here.reads(at, 1, [near]):
                 return _replace(here, at, f"unexpected {here.shown(at)}", near, f"did you mean `{near}`?")
     at = here.index
-    for quotes, meant, message in _QUOTES:
-        if here.kind == quotes and meant in here.admitted(at) and (quotes != "IDENT" or here.kind_at(at - 1) in _LISTS):
-            written = _requoted(here.text[here.span.start : here.span.end], quotes, meant)
-            fixes = (Fix(here.span, written),) if here.reads(at, 1, [meant]) else ()
-            label = f"a {'string' if meant == 'STRING' else 'name'} is meant here"
-            return Diagnostic("PQL0114", message, here.span, label, help=f"write `{written}`", fixes=fixes)
     if here.kind in _OFTEN_NAMES and here.kind_at(at + 1) != "BY" and here.reads(at, 1, ["QUOTED"]):
         quoted = f'"{here.text[here.span.start : here.span.end]}"'
         return _replace(
@@ -106,13 +99,21 @@ def _misspelled(here: Place) -> Diagnostic | None:
     return None
 
 
-def _requoted(written: str, quotes: str, meant: str) -> str:
-    content = written if quotes == "IDENT" else written[1:-1].replace(written[0] * 2, written[0])
-    plain = re.fullmatch(r"[A-Za-z_]\w*", content, re.ASCII) and content.upper() not in automaton().keywords
-    if meant != "STRING" and plain:
-        return content
-    quote = "'" if meant == "STRING" else '"'
-    return quote + content.replace(quote, quote * 2) + quote
+def _misquoted(here: Place) -> Diagnostic | None:
+    """A string in the quotes of a name, a name in those of a string, or a string of a list in none."""
+    at = here.index
+    for written, meant, message in _MISQUOTED:
+        if here.kind != written or meant not in here.admitted(at):
+            continue
+        if written == "IDENT" and here.kind_at(at - 1) not in ("LPAR", "COMMA"):
+            continue  # outside of a list a bare word is rather a slip than a string
+        text = here.text[here.span.start : here.span.end]
+        content = text if written == "IDENT" else text[1:-1].replace(text[0] * 2, text[0])
+        right = plain(content) if meant == "QUOTED" else "'" + content.replace("'", "''") + "'"
+        fixes = (Fix(here.span, right),) if here.reads(at, 1, [meant]) else ()
+        label = f"a {'string' if meant == 'STRING' else 'name'} is meant here"
+        return Diagnostic("PQL0114", message, here.span, label, help=f"write `{right}`", fixes=fixes)
+    return None
 
 
 def _near(here: Place, at: int) -> list[str]:

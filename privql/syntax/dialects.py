@@ -107,7 +107,7 @@ def foreign_word(place: Place) -> Diagnostic | None:
             return _refused(place, at, "a window stands in parentheses", "write `OVER (PARTITION BY …)`")
     if word in ("FROM", "IN") and before in ("COLUMNS", "FIELDS") and place.word_at(index - 2) == "SHOW":
         return _refused(place, index - 1, f"there is no `SHOW {before}`", "write `DESCRIBE` and the table's name")
-    if place.kind == "PERCENT" and place.text[place.span.start :][:2] in ("%s", "%("):
+    if place.kind == "PERCENT" and place.text.startswith(("%s", "%("), place.span.start):
         return _refused(place, index, "a parameter has a name", "write `$name`, and give its value by name")
     if word == "ON" and before == "DISTINCT":
         return _refused(place, index, "there is no `DISTINCT ON`", "write `GROUP BY`, or `LIMIT 1 PER UNIT`")

@@ -11,12 +11,12 @@ import pytest
 from privql.diagnostics import PrivQLError
 from privql.kernel.found import units_within
 from privql.session import Session, connect
-from tests.pipeline.jobs import COUNT, POLICY, people, spent, visits
+from tests.pipeline.cooks_and_nurses import COUNT, POLICY, asked, people, spent, visits
 
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with connect(policy=POLICY, frames={"people": people(), "visits": visits()}, analyst="ada") as opened:
+    with asked() as opened:
         yield opened
 
 

@@ -27,6 +27,11 @@ def test_default_and_greatest_epsilon(session: Session) -> None:
     within = session.check("SELECT COUNT(*) AS n FROM patients WITHIN 0.1").diagnostics[0]
     told = session.check("SELECT COUNT(*) AS n FROM patients SPEND EPSILON 1").columns[0].halfwidth95
     assert told is not None and f"SPEND EPSILON 1 in place of it, which gives `n` ± {rough(told)} at 95%" in within.help
+    runs = "CREATE RELEASE often AS SELECT COUNT(*) AS n FROM patients EVERY DAY FOR 2 RUNS SPEND EPSILON 3"
+    (often,) = session.check(runs).diagnostics
+    assert (
+        often.code == "PQL0504" and often.why == "each run of this one costs ε = 1.5" and "EPSILON 1" not in often.help
+    )
     session.run("SET epsilon = 0.2")
     assert session.check("SELECT COUNT(*) FROM patients").cost.epsilon == Fraction(1, 5)
     assert session.check("SELECT COUNT(*), COUNT(*) FILTER (WHERE smoker) FROM patients").cost.epsilon == Fraction(1, 5)

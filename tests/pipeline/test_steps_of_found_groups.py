@@ -1,4 +1,4 @@
-"""Groups that are found are one step of several under one charge: a run that dies goes on from what it has drawn."""
+"""Steps under one charge - finding groups, measuring them, reading another block's answer - and runs that die."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from privql.ledger import Ledger
 from privql.pipeline import run as flow
 from privql.plan import beside
 from privql.session import Session, apply, connect
-from tests.pipeline.jobs import COUNT, POLICY, people, spent, visits
+from tests.pipeline.cooks_and_nurses import COUNT, POLICY, asked, people, spent, visits
 from tests.pipeline.killed import Killed, killed_at
 
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with connect(policy=POLICY, frames={"people": people(), "visits": visits()}, analyst="ada") as opened:
+    with asked() as opened:
         yield opened
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pandas as pd
 
-from privql.session import Session
+from privql.session import Session, connect
 
 POLICY = """CREATE UNIT person;
 CREATE PRIVATE TABLE people (
@@ -39,6 +39,10 @@ def people(count: int = 900) -> pd.DataFrame:
 def visits() -> pd.DataFrame:
     rows = [(person, ward) for person in range(200) for ward in ("a", "b", "a", "c", "d", "e")]
     return pd.DataFrame({"id": [r[0] for r in rows], "ward": [r[1] for r in rows], "minutes": 30})
+
+
+def asked() -> Session:
+    return connect(policy=POLICY, frames={"people": people(), "visits": visits()}, analyst="ada")
 
 
 def spent(session: Session) -> tuple[Fraction, Fraction]:
