@@ -12,11 +12,11 @@ from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains import Domain
 from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
-from privql.kernel.scalars import BOOL, DATE, INT, Apply, Const, Value, ValueType
+from privql.kernel.scalars import BOOL, DATE, Apply, Const, Value, ValueType
 
 MOST_OPERATIONS = 4000
-_TRUTHS: dict[Value, str] = {0: "FALSE", 1: "TRUE"}
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TRUTHS = {"0": "FALSE", "1": "TRUE"}
+_DAY = re.compile(r"'\d{4}-\d\d-\d\d'", re.ASCII)
 
 
 _SAME_TYPED = frozenset(
@@ -84,9 +84,11 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
 
 def _meant(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> list[tuple[str, Fix]]:
     """Days that are written as texts, and truths as numbers: a function does not guess that they are meant as such."""
-    said = [f"'{a.text}'" if a.text is not None else str(v) for a, v in zip(args, values, strict=True)]
-    days = [f"DATE '{a.text}'" if a.text is not None and _DAY.fullmatch(a.text) else "" for a in args]
-    truths = [_TRUTHS.get(v, "") if a.type == INT else "" for a, v in zip(args, values, strict=True)]
+    told = (f"'{a.text}'" if a.text is not None else str(v) for a, v in zip(args, values, strict=True))
+    # a parameter is longer or shorter than its value: what it is bound to is no edit of the query
+    said = [old if len(old) == a.span.end - a.span.start else "" for old, a in zip(told, args, strict=True)]
+    days = [f"DATE {old}" if _DAY.fullmatch(old) else "" for old in said]
+    truths = [_TRUTHS.get(old, "") for old in said]
     for type, texts in (DATE, days), (BOOL, truths):
         types = tuple(type if text else a.type for a, text in zip(args, texts, strict=True))
         if any(texts) and resolve(op, types, values) is not None:

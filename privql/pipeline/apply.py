@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.findings import Findings, accepted
 from privql.syntax import quote
+
+_AT_ONCE = 100  # columns: a statement of a thousand is slow, or beyond what a server takes
 
 
 @frozen
@@ -216,12 +218,7 @@ def never_as_declared(
     for table in catalog.tables:
         if fold(table.name) not in with_data:
             continue
-        try:
-            columns = _all_null(table, engine, watch)
-        except EngineError as error:
-            _unfinished(table, error, found)
-            continue
-        for column in columns:
+        for column in _all_null(table, engine, watch):
             found.warning(
                 "PQL0751",
                 f"`{table.name}` holds no {column.type} in `{column.name}`",
@@ -234,12 +231,17 @@ def never_as_declared(
 
 def _all_null(table: Table, engine: Engine, watch: Watch) -> list[Column]:
     """Columns that are NULL in every row, where there are rows. The counts are told to nobody."""
-    there = (present(Field(column.name, column.type)) for column in table.columns)
+    found: list[Column] = []
     progress = engine.progress if isinstance(engine, Progressing) else None
     with watch(f"reading {table.name}", progress):
-        tallies = Sums(_scan(table, table.columns), (), (Tally(), *map(Tally, there)))
-        ((rows, *counts),) = engine.run(tallies, b"").tolist()
-    return [column for column, count in zip(table.columns, counts, strict=True) if rows and not count]
+        for at in range(0, len(table.columns), _AT_ONCE):
+            columns = table.columns[at : at + _AT_ONCE]
+            there = (present(Field(column.name, column.type)) for column in columns)
+            tallies = Sums(_scan(table, columns), (), (Tally(), *map(Tally, there)))
+            with suppress(EngineError):  # whether the data can be read was asked before; a warning is not worth more
+                ((rows, *counts),) = engine.run(tallies, b"").tolist()
+                found += [column for column, count in zip(columns, counts, strict=True) if rows and not count]
+    return found
 
 
 def _columns_there(table: Table, engine: Engine, found: Findings, log: OwnersLog) -> bool:
@@ -323,11 +325,7 @@ def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
             if not engine.unique(table.name, tuple((column.name, column.type) for column in columns)):
                 _twins(table, columns, found)
     except EngineError as error:
-        _unfinished(table, error, found)
-
-
-def _unfinished(table: Table, error: EngineError, found: Findings) -> None:
-    found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
+        found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
 
 
 def _twins(table: Table, columns: Sequence[Column], found: Findings) -> None:

@@ -166,21 +166,25 @@ def _delta_refused(state: BudgetState, delta: Fraction, check: StatementCheck) -
 
 def _within_most(most: Fraction, check: StatementCheck) -> str:
     """What it may be given instead, and how far off the numbers would be whose error is known beforehand."""
-    stated = check.statement.query if isinstance(check.statement, ast.CreateRelease) else check.statement
-    clause = stated.privacy if isinstance(stated, ast.Query) else None
     if check.again is not None:
         return "a smaller EPSILON after SPEND, which is that of all runs together"
+    release = check.statement if isinstance(check.statement, ast.CreateRelease) else None
+    query = release.query if release is not None else check.statement
     said = f"SPEND EPSILON {amount_text(most)}"
-    if not isinstance(stated, ast.Query) or clause is None:
+    if not isinstance(query, ast.Query) or query.privacy is None:
         return said
-    env = replace(check.env, settings=replace(check.env.settings, epsilon=most))
     unpriced = replace(
-        clause, epsilon=None, within=None, within_percent=False, confidence=None, max_epsilon=None, given=None
+        query.privacy, epsilon=None, within=None, within_percent=False, confidence=None, max_epsilon=None, given=None
     )
-    again, _ = check_statement(replace(stated, privacy=unpriced), check.span, check.source, env)
-    errors = [f"`{one.name}` ± {rough(one.halfwidth95)}" for one in again.columns if one.halfwidth95 is not None]
-    buys = f", which gives {', '.join(errors)} at 95%" if again.ok and errors else ""
-    return f"{said}{buys}" if clause.within is None else f"WITHIN a larger error, or {said} in place of it{buys}"
+    less = replace(query, privacy=unpriced)
+    env = replace(check.env, settings=replace(check.env.settings, epsilon=most))
+    again, _ = check_statement(less if release is None else replace(release, query=less), check.span, check.source, env)
+    if any(cost_of(events).epsilon > most for events in again.events_by_unit.values()):
+        said += ", and less where a clause inside of it says how much"
+    elif again.ok and again.epsilon.known:
+        errors = [f"`{one.name}` ± {rough(one.halfwidth95)}" for one in again.columns if one.halfwidth95 is not None]
+        said += f", which gives {', '.join(errors)} at 95%" if errors else ""
+    return said if query.privacy.within is None else f"WITHIN a larger error, or in place of it {said}"
 
 
 def _refused(state: BudgetState, reason: Reason, one: Cost, total: Cost, check: StatementCheck) -> Diagnostic:

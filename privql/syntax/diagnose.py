@@ -105,15 +105,26 @@ def _misquoted(here: Place) -> Diagnostic | None:
     for written, meant, message in _MISQUOTED:
         if here.kind != written or meant not in here.admitted(at):
             continue
-        if written == "IDENT" and here.kind_at(at - 1) not in ("LPAR", "COMMA"):
-            continue  # outside of a list a bare word is rather a slip than a string
         text = here.text[here.span.start : here.span.end]
+        if written == "IDENT" and not _among_texts(here):
+            continue  # elsewhere a bare word is rather a slip
+        if written == "STRING" and (len(text) == 2 or here.kind_at(at - 1) not in automaton().keywords):
+            continue  # after a string or a type's name it is rather another value
         content = text if written == "IDENT" else text[1:-1].replace(text[0] * 2, text[0])
         right = plain(content) if meant == "QUOTED" else "'" + content.replace("'", "''") + "'"
-        fixes = (Fix(here.span, right),) if here.reads(at, 1, [meant]) else ()
+        fixes = (here.written(at, right),) if here.reads(at, 1, [meant]) else ()
         label = f"a {'string' if meant == 'STRING' else 'name'} is meant here"
         return Diagnostic("PQL0114", message, here.span, label, help=f"write `{right}`", fixes=fixes)
     return None
+
+
+def _among_texts(here: Place) -> bool:
+    """In the list of a column's values, `TEXT IN (F, M)`."""
+    opening = here.open_parenthesis()
+    called = here.kind_at(here.index + 1) == "LPAR"
+    return (
+        opening is not None and here.word_at(opening - 1) == "IN" and here.word_at(opening - 2) == "TEXT" and not called
+    )
 
 
 def _near(here: Place, at: int) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from privql.diagnostics import Diagnostic, Fix
 from privql.syntax.place import Place
 
@@ -79,6 +81,7 @@ _CALLED = {
     "STRUCT": "there are no structs: name each value in SELECT",
     **{f"ANON_{name}": f"write `{name}(CLAMP(x, 0, 9))`" for name in ("COUNT", "SUM", "AVG")},
 }
+_DRIVERS = re.compile(r"%s\b|%\(\w+\)s\b")  # how Python's drivers write parameters
 _PREFIXES = ("E", "N", "B", "X", "R", "U", "RB", "BR")
 
 
@@ -107,7 +110,7 @@ def foreign_word(place: Place) -> Diagnostic | None:
             return _refused(place, at, "a window stands in parentheses", "write `OVER (PARTITION BY …)`")
     if word in ("FROM", "IN") and before in ("COLUMNS", "FIELDS") and place.word_at(index - 2) == "SHOW":
         return _refused(place, index - 1, f"there is no `SHOW {before}`", "write `DESCRIBE` and the table's name")
-    if place.kind == "PERCENT" and place.text.startswith(("%s", "%("), place.span.start):
+    if place.kind == "PERCENT" and _DRIVERS.match(place.text, place.span.start):
         return _refused(place, index, "a parameter has a name", "write `$name`, and give its value by name")
     if word == "ON" and before == "DISTINCT":
         return _refused(place, index, "there is no `DISTINCT ON`", "write `GROUP BY`, or `LIMIT 1 PER UNIT`")

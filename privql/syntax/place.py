@@ -89,6 +89,12 @@ class Place:
         before, after = self.text[span.start - 1 : span.start], self.text[span.end : span.end + 1]
         return Fix(span, ("" if before.isspace() else " ") + word + ("" if after.isspace() else " "))
 
+    def written(self, at: int, text: str) -> Fix:
+        """An edit that writes a token otherwise, apart from the words beside it."""
+        span = self.spans[at]
+        before, after = self.text[span.start - 1 : span.start], self.text[span.end : span.end + 1]
+        return Fix(span, " " * _of_word(before) + text + " " * _of_word(after))
+
     def insertion(self, word: str, *, glued: bool = False) -> Fix:
         """An edit that puts a word, or a sign glued to what is before it, where the error is."""
         end = self.spans[self.index - 1].end
@@ -104,6 +110,10 @@ class Place:
             elif self.kinds[index] == "RPAR" and open_at:
                 open_at.pop()
         return open_at[-1] if open_at else None
+
+
+def _of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def place(start: str, text: str, tokens: Tokens, begin: int, end: int, index: int) -> Place:

@@ -13,6 +13,7 @@ import pytest
 
 from privql.diagnostics import Diagnostic, render
 from privql.session import Session
+from tests.check.clinic import clinic
 
 GOLDEN = Path(__file__).with_name("refusals.golden")
 
@@ -348,3 +349,9 @@ def test_an_edit_where_rows_meet_makes_the_query_pass(text: str, session: Sessio
     (one,) = faults(session, text)
     if one.code == "PQL0412" and one.fixes:
         assert faults(session, applied(text, one)) == []
+
+
+def test_a_parameter_is_not_edited() -> None:
+    with clinic() as session:
+        (wrong,) = session.check("SELECT COUNT(*) FROM patients WHERE smoker = $x SPEND EPSILON 1", x=1).diagnostics
+        assert wrong.code == "PQL0301" and not wrong.fixes

@@ -52,7 +52,6 @@ def _fails(test: Callable[[Host], None]) -> bool:
         (floats, "_scaled", lambda call, x, sign, constant: f"({x} {sign} {double(constant)})", "degrees"),
         (floats, "_product", lambda call, a, b: f"{a} * {b}", "mul"),
         (floats, "_quotient", lambda a, b: f"{a} / {b}", "div"),
-        (floats, "plus", lambda call, a, b, sign="+": f"({a} {sign} {b})", "add"),
         (powers, "_LEAST_EXPONENT", -800.0, "exp"),
         (powers, "_LAST_EXPONENT", 800.0, "exp"),
         (powers, "_LAST_EXPONENT", 700.0, test_scalars.test_powers_are_told_from_none_up_to_both_ends),
@@ -84,19 +83,31 @@ def test_a_planted_fault_is_seen(
     assert seen(lambda: _by_the_kit(by) if isinstance(by, str) else _fails(by))
 
 
-def test_half_of_the_least_float_is_told_from_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products that differ only in what rounding takes from them: one in 2^50 of those that small."""
-    near = [(1.0 + 2.0**-52, 1.0 - 2.0**-53), (1.0, 1.0), (1.0 + 2.0**-30, 1.0 - 2.0**-30), (1.5, 1.0 - 2.0**-53)]
-    rows: list[Row] = [{"a": a * 2.0**-500, "b": b * s * 2.0**-575} for a, b in near for s in (1, -1)]
-    term = Apply("mul", (Field("a", FLOAT), Field("b", FLOAT)), FLOAT)
-    wanted = [(evaluate_term(term, row),) for row in rows]
-    assert {value == 0 for (value,) in wanted} == {True, False}
+def _differs(op: str, rows: list[Row]) -> Callable[[], bool]:
+    term = Apply(op, (Field("a", FLOAT), Field("b", FLOAT)), FLOAT)
 
     def differs() -> bool:
         with postgres.connect() as connection:
             postgres.load(connection, "t", (("a", FLOAT), ("b", FLOAT)), rows)
-            return postgres.evaluated(connection, "t", [term]) != wanted
+            return postgres.evaluated(connection, "t", [term]) != [(evaluate_term(term, row),) for row in rows]
 
+    return differs
+
+
+def test_a_sum_beyond_all_floats_is_told_from_the_greatest(monkeypatch: pytest.MonkeyPatch) -> None:
+    differs = _differs("add", [{"a": 1.7e308, "b": 1.7e308}, {"a": -1.7e308, "b": -1.7e308}, {"a": 1.7e308, "b": 1.0}])
+    assert not differs()
+    monkeypatch.setattr(floats, "plus", lambda call, a, b, sign="+": f"({a} {sign} {b})")
+    assert seen(differs)
+
+
+def test_half_of_the_least_float_is_told_from_a_little_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products that differ only in what rounding takes from them: one in 2^50 of those that small."""
+    near = [(1.0 + 2.0**-52, 1.0 - 2.0**-53), (1.0, 1.0), (1.0 + 2.0**-30, 1.0 - 2.0**-30), (1.5, 1.0 - 2.0**-53)]
+    rows: list[Row] = [{"a": a * 2.0**-500, "b": b * s * 2.0**-575} for a, b in near for s in (1, -1)]
+    told = Apply("mul", (Field("a", FLOAT), Field("b", FLOAT)), FLOAT)
+    assert {evaluate_term(told, row) == 0 for row in rows} == {True, False}
+    differs = _differs("mul", rows)
     assert not differs()
     for answer in ("TRUE", "FALSE"):
         monkeypatch.setattr(floats, "_above_half", lambda call, left, right, answer=answer: answer)

@@ -36,7 +36,7 @@ from tests.engines.hosts import HOSTS, Host, kept, refused
 
 CALLS = calls()
 OPS = sorted({call.resolved.op for call in CALLS})
-ROWS = 80
+ROWS = 120  # every hostile value has room
 Connected = Callable[[Host], Any]
 
 
@@ -53,6 +53,11 @@ def connected() -> Iterator[Connected]:
     """Opening an engine takes longer than most operations do."""
     with ExitStack() as opened:
         yield cache(lambda host: opened.enter_context(host.connect()))
+
+
+def test_every_hostile_value_has_room() -> None:
+    kinds = {type for call in CALLS for type in call.resolved.arg_types}
+    assert all(1 + len(hostile(type)) + len(EXTRA.get(type.kind, ())) < ROWS for type in kinds)
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -26,7 +26,9 @@ def test_default_and_greatest_epsilon(session: Session) -> None:
     assert refused(session, "SELECT COUNT(*) FROM patients SPEND EPSILON 1.1") == ["PQL0504"]
     within = session.check("SELECT COUNT(*) AS n FROM patients WITHIN 0.1").diagnostics[0]
     told = session.check("SELECT COUNT(*) AS n FROM patients SPEND EPSILON 1").columns[0].halfwidth95
-    assert told is not None and f"SPEND EPSILON 1 in place of it, which gives `n` ± {rough(told)} at 95%" in within.help
+    assert told is not None and f"in place of it SPEND EPSILON 1, which gives `n` ± {rough(told)} at 95%" in within.help
+    inside = "SELECT COUNT(*) + (SELECT COUNT(*) FROM patients SPEND EPSILON 3) AS n FROM patients SPEND EPSILON 2"
+    assert "and less where a clause inside of it" in session.check(inside).diagnostics[0].help
     runs = "CREATE RELEASE often AS SELECT COUNT(*) AS n FROM patients EVERY DAY FOR 2 RUNS SPEND EPSILON 3"
     (often,) = session.check(runs).diagnostics
     assert (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -11,7 +12,10 @@ import pytest
 import privql
 from privql.diagnostics import Diagnostic, PrivQLError
 from privql.engines.duckdb import DuckDBEngine
+from privql.engines.interface import EngineError
+from privql.kernel.sums import Sums
 from privql.ledger import Ledger
+from privql.pipeline import apply as told
 from privql.pipeline.apply import apply_policy, fingerprint, put_policy, verify
 from privql.pipeline.policies import bindings, catalog_from_ledger, read_policy
 from privql.policy.build import build_catalog
@@ -175,6 +179,24 @@ def test_a_type_that_the_data_has_not_is_a_warning(folder: Path) -> None:
     assert told.source is not None and told.source.at(told.span) == "age" and applied.version == 1
     (folder / "policy.pql").write_text(POLICY)
     assert not apply_policy(folder / "policy.pql", folder / "ledger.db").warnings
+
+
+def test_a_look_that_only_warns_refuses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server takes no statement of thousands of columns: it is asked of few at once, and a failure warns of nothing."""
+    (folder / "policy.pql").write_text(POLICY.replace("age INT BETWEEN 0 AND 120", "age DATE"))
+    honest, asked = DuckDBEngine.run, []
+
+    def run(engine: DuckDBEngine, sums: Sums, *given: Any) -> object:
+        asked.append(sums.width)
+        if sums.width > 2:
+            raise EngineError("failed")
+        return honest(engine, sums, *given)
+
+    monkeypatch.setattr(DuckDBEngine, "run", run)
+    assert not apply_policy(folder / "policy.pql", folder / "ledger.db").warnings
+    monkeypatch.setattr(told, "_AT_ONCE", 1)
+    assert [each.code for each in apply_policy(folder / "policy.pql", folder / "ledger.db").warnings] == ["PQL0751"]
+    assert asked[-7:] == [2] * 7
 
 
 def test_contradictions_are_told_before_data_is_read(folder: Path) -> None:

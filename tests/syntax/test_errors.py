@@ -30,6 +30,11 @@ SELECT a FROM t WHERE x = %(name)s
 SELECT a AS 'it''s' FROM t
 SELECT a AS 'total' FROM t
 SELECT a AS 'order' FROM t
+SELECT a AS'total'FROM t
+SELECT a AS '' FROM t
+SELECT a, 'x' 'y', b FROM t
+SELECT DECIMAL '1.5'
+SELECT a FROM t WHERE x LIKE %smith%
 GRANT b TO 'bob'
 SHOW COLUMNS FROM t
 SELECT a FROM t GRUOP BY a
@@ -163,6 +168,8 @@ REFRESH t AS "v"
 SELECT a FROM t WHERE d > DATE "2024-01-01"
 CREATE PUBLIC TABLE t (a TEXT IN ("x", 'y'))
 CREATE PUBLIC TABLE t (a TEXT IN (F, M))
+CREATE PUBLIC TABLE t (a INT IN (x, 3))
+CREATE PUBLIC TABLE t (a TEXT IN (lower('F'), 'M'))
 CREATE PUBLIC TABLE t (a TEXT IN ('F', M))
 """.strip().splitlines()
 
