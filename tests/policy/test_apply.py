@@ -182,7 +182,7 @@ def test_a_type_that_the_data_has_not_is_a_warning(folder: Path) -> None:
 
 
 def test_a_look_that_only_warns_refuses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server takes no statement of thousands of columns: it is asked of few at once, and a failure warns of nothing."""
+    """A server takes no statement of thousands of columns, so it is asked of few; and a failure warns of nothing."""
     (folder / "policy.pql").write_text(POLICY.replace("age INT BETWEEN 0 AND 120", "age DATE"))
     honest, asked = DuckDBEngine.run, []
 
