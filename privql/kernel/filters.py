@@ -23,7 +23,7 @@ from typing import Literal, assert_never
 from privql.frozen import frozen
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.events import Events
-from privql.kernel.gaussian import affordable, greatest_mu, root_above
+from privql.kernel.gaussian import greatest_mu, pays_for, root_above
 from privql.kernel.logarithm import log
 from privql.kernel.losses import UNIT, Loss, loss_of, mu_squared_of_pure, renyi_of_pure, solved
 from privql.kernel.search import least
@@ -127,7 +127,7 @@ class Filter:
         share = self.shares.gauss * self.delta
         if not self.epsilon or loss.gauss_delta:
             return False
-        return not loss.gauss or (share > 0 and affordable(self.epsilon, root_above(Fraction(loss.gauss, UNIT)), share))
+        return not loss.gauss or (share > 0 and pays_for(self.epsilon, share, root_above(Fraction(loss.gauss, UNIT))))
 
     def _renyi_guess(self, divergence: int) -> float:
         rest = ((self._most_divergence() or 0) - divergence) / UNIT

@@ -46,17 +46,27 @@ def affordable(epsilon: Fraction, mu: Fraction, delta: Fraction) -> bool:
     return _settled(lambda bits: delta_bounds(epsilon, mu, bits), delta)
 
 
-@lru_cache(maxsize=256)
+def pays_for(epsilon: Fraction, delta: Fraction, mu: Fraction) -> bool:
+    """What `affordable` says, sooner where (ε, δ) is asked about often: δ(ε, μ) grows with μ, so it is computed
+    only for a μ between the two of six digits that are known."""
+    paid, beyond = _neighbours(epsilon, delta)
+    return mu <= paid or (mu < beyond and affordable(epsilon, mu, delta))
+
+
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest μ of six significant digits that (ε, δ) pays for."""
+    return _neighbours(epsilon, delta)[0]
+
+
+@lru_cache(maxsize=256)
+def _neighbours(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """That one, and the next, which (ε, δ) does not pay for."""
     if epsilon <= 0 or not 0 < delta < 1:
         raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
     target = ln(delta)
     guess = _solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
-    # the least that is too much, and one less
-    return at_rank(
-        least(lambda rank: not affordable(epsilon, at_rank(rank, _DIGITS), delta), _rank(guess)) - 1, _DIGITS
-    )
+    beyond = least(lambda rank: not affordable(epsilon, at_rank(rank, _DIGITS), delta), _rank(guess))
+    return at_rank(beyond - 1, _DIGITS), at_rank(beyond, _DIGITS)
 
 
 def least_mu(square: Fraction) -> Fraction:

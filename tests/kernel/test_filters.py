@@ -16,7 +16,7 @@ from privql.kernel import filters, losses
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events, Kind
 from privql.kernel.filters import DEFAULT, Filter, Shares, order_for
-from privql.kernel.gaussian import greatest_mu, least_epsilon
+from privql.kernel.gaussian import affordable, greatest_mu, least_epsilon, pays_for
 from privql.kernel.losses import NO_LOSS, UNIT, Loss, loss_of
 from privql.kernel.plans import planned
 from tests.kernel.adversary import Law, cells, gain, response
@@ -292,3 +292,14 @@ def test_planted_a_plan_that_is_made_up_as_one_goes() -> None:
         if lets(counts):
             kept = gain(laws, lambda more, most=counts: all(a <= b for a, b in zip(more, most, strict=True)), 1.0)
             assert kept <= float(delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/10", "1/1000000"), ("3", "1/1000000"), ("1040", "1/1000000000")])
+def test_what_is_known_of_two_neighbours_is_what_is_computed(epsilon: str, delta: str) -> None:
+    """Far below, far above, and between the μ of six digits that is paid for and the next."""
+    promise, share = Fraction(epsilon), Fraction(delta)
+    paid = greatest_mu(promise, share)
+    near = [paid * (1 + Fraction(step, 10**8)) for step in range(-400, 1201, 50)]
+    said = [pays_for(promise, share, mu) for mu in (paid / 9, *near, paid * 9)]
+    assert said == [affordable(promise, mu, share) for mu in (paid / 9, *near, paid * 9)]
+    assert said == sorted(said, reverse=True) and len(set(said)) == 2
