@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from privql.check.conditions import present
 from privql.diagnostics import NOWHERE, Diagnostic, Source, refuse
-from privql.engines.interface import Engine, EngineError, Progressing
+from privql.engines.interface import Engine, EngineError
 from privql.engines.interface import Source as Rows
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.features import Tally
-from privql.kernel.scalars import Field
-from privql.kernel.sums import Sums
-from privql.kernel.terms import Scan, Unit
 from privql.ledger import NO_NOTE, Ledger, LedgerError, Note
 from privql.names import fold
 from privql.pipeline.policies import (
@@ -35,12 +30,11 @@ from privql.pipeline.policies import (
     read_policy,
     stored_text,
 )
+from privql.pipeline.verify import Watch, unwatched, verify, without_values
 from privql.policy.build import build_catalog
-from privql.policy.catalog import Catalog, Column, Table
+from privql.policy.catalog import Catalog
 from privql.policy.findings import Findings, accepted
 from privql.syntax import quote
-
-_AT_ONCE = 100  # columns: a statement of a thousand is slow, or beyond what a server takes
 
 
 @frozen
@@ -63,13 +57,6 @@ class AppliedPolicy:
     def to_json(self) -> dict[str, Any]:
         lost = {unit: {"epsilon": str(cost.epsilon), "delta": str(cost.delta)} for unit, cost in self.lost.items()}
         return {"version": self.version, "warnings": [each.to_json() for each in self.warnings], "lost": lost}
-
-
-Watch = Callable[[str, Callable[[], float | None] | None], AbstractContextManager[object]]
-
-
-def unwatched(what: str, progress: Callable[[], float | None] | None) -> AbstractContextManager[object]:
-    return nullcontext()
 
 
 def apply_policy(
@@ -104,7 +91,7 @@ def apply_policy(
     try:
         found += verify(catalog, engine, source, bound, log, watch)
         if not any(each.severity == "error" for each in found):
-            found += never_as_declared(catalog, engine, source, bound, watch)
+            found += _never_as_declared(catalog, engine, source, bound, watch)
     finally:
         engine.close()
     accepted(catalog, found)
@@ -181,164 +168,21 @@ def put_policy(
     return version
 
 
-def verify(
-    catalog: Catalog,
-    engine: Engine,
-    source: Source,
-    bound: Collection[str],
-    log: OwnersLog | None = None,
-    watch: Watch = unwatched,
+def _never_as_declared(
+    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], watch: Watch
 ) -> list[Diagnostic]:
-    """Whether the data has the declared columns and keeps every declared KEY. `bound`: the tables that have data.
-    `log`: what the engine truly said, of a connection that cannot be used."""
-    found = Findings(source)
-    with_data = {fold(name) for name in bound}
-    for table in catalog.tables:
-        if fold(table.name) in with_data:
-            progress = engine.progress if isinstance(engine, Progressing) else None
-            with watch(f"verifying {table.name}", progress):
-                if _columns_there(table, engine, found, log or OwnersLog()) and _readable(table, engine, found):
-                    _keys_kept(table, engine, found)
-        elif table.private and table.keys:
-            found.warning(
-                "PQL0745",
-                f"the keys of `{table.name}` are not verified yet",
-                found.name(table.span, table.name),
-                why="no data is bound to it",
-                help="they will be when a frame is bound by this name",
-            )
-    return found.diagnostics
-
-
-def never_as_declared(
-    catalog: Catalog, engine: Engine, source: Source, bound: Collection[str], watch: Watch = unwatched
-) -> list[Diagnostic]:
-    """Columns of which no value reads as declared. A warning: one that nothing was written into yet looks the same."""
+    """A warning: a column that nothing was written into yet looks the same. So a look that fails refuses nothing."""
     found, with_data = Findings(source), {fold(name) for name in bound}
     for table in catalog.tables:
         if fold(table.name) not in with_data:
             continue
-        for column in _all_null(table, engine, watch):
-            found.warning(
-                "PQL0751",
-                f"`{table.name}` holds no {column.type} in `{column.name}`",
-                found.name(column.span, column.name),
-                why="read as declared it is NULL in every row",
-                help="declare the type that the data has, or cast it there",
-            )
+        with suppress(EngineError):
+            for column in without_values(table, engine, watch):
+                found.warning(
+                    "PQL0751",
+                    f"`{table.name}` holds no {column.type} in `{column.name}`",
+                    found.name(column.span, column.name),
+                    why="read as declared it is NULL in every row",
+                    help="declare the type that the data has, or cast it there",
+                )
     return found.diagnostics
-
-
-def _all_null(table: Table, engine: Engine, watch: Watch) -> list[Column]:
-    """Columns that are NULL in every row, where there are rows. The counts are told to nobody."""
-    found: list[Column] = []
-    progress = engine.progress if isinstance(engine, Progressing) else None
-    with watch(f"reading {table.name}", progress):
-        for at in range(0, len(table.columns), _AT_ONCE):
-            columns = table.columns[at : at + _AT_ONCE]
-            there = (present(Field(column.name, column.type)) for column in columns)
-            tallies = Sums(_scan(table, columns), (), (Tally(), *map(Tally, there)))
-            with suppress(EngineError):  # whether the data can be read was asked before; a warning is not worth more
-                ((rows, *counts),) = engine.run(tallies, b"").tolist()
-                found += [column for column, count in zip(columns, counts, strict=True) if rows and not count]
-    return found
-
-
-def _columns_there(table: Table, engine: Engine, found: Findings, log: OwnersLog) -> bool:
-    try:
-        engine.preflight([_scan(table, table.columns)])
-    except EngineError as error:
-        if error.kind == "unreachable":
-            why, help = log.of_connection()
-            place = found.last_name(table.span, table.connection[0]) if table.connection else table.span
-            told = f"the rows of `{table.name}` cannot be reached"
-            found.error("PQL0750", told, place, why=why, help=help or "`privql doctor` looks at each connection")
-            return False
-        if error.kind != "missing column":
-            found.error("PQL0741", str(error), found.name(table.span, table.name), help=_help(table, error))
-            return False
-        for column in table.columns:
-            if _missing(table, column, engine):
-                found.error(
-                    "PQL0742",
-                    f"the data of `{table.name}` has no column `{column.name}`",
-                    found.name(column.span, column.name),
-                    help="name it as the data does, or leave it out",
-                )
-        return False
-    return True
-
-
-def _help(table: Table, error: EngineError) -> str:
-    if error.kind == "exposed source":
-        server = "`REVOKE … FROM PUBLIC` on a server, " if table.connection else ""
-        return f"take the right to write from others: {server}`chmod o-w` on the files and their folder"
-    if table.connection and error.kind == "unreadable source":
-        return "let the role there read the declared columns: `privql source script` writes down how"
-    if table.connection:
-        return f"check what stands after `{table.connection[0]}` in FROM: the names of the schema and the table there"
-    if table.files:
-        return "check the path after `FROM`: it starts from the folder of the policy, and ends with the format"
-    return "bind a pandas, Polars or Arrow frame"
-
-
-def _missing(table: Table, column: Column, engine: Engine) -> bool:
-    try:
-        engine.preflight([_scan(table, (column,))])
-    except EngineError:
-        return True
-    return False
-
-
-def _scan(table: Table, columns: tuple[Column, ...]) -> Scan:
-    """A reading of the plain columns, of rows that no unit has to be found for."""
-    return Scan(table.name, table.unit or Unit(""), None, False, tuple((each.name, each.type) for each in columns))
-
-
-def _readable(table: Table, engine: Engine, found: Findings) -> bool:
-    if engine.readable(table.name, tuple((column.name, column.type) for column in table.columns)):
-        return True
-    found.error(
-        "PQL0741",
-        f"the data of table `{table.name}` cannot be read",
-        found.name(table.span, table.name),
-        why="a stored value is damaged: no query could finish",
-        help="mend the file, for example text that is not UTF-8",
-    )
-    return False
-
-
-def _keys_kept(table: Table, engine: Engine, found: Findings) -> None:
-    try:
-        for column in table.never_null:
-            if not engine.complete(table.name, ((column.name, column.type),)):
-                found.error(
-                    "PQL0743",
-                    f"the data of `{table.name}` breaks its key",
-                    found.name(column.span, column.name),
-                    label=f"`{column.name}` is NULL in some row, or no {column.type}",
-                    why="a key leads to one row",
-                    help=f"write `{column.name} {column.type} NOT NULL` to drop such rows, or mend the data",
-                )
-        for key in table.keys:
-            columns = [named for name in key if (named := table.column(name)) is not None]
-            if not engine.unique(table.name, tuple((column.name, column.type) for column in columns)):
-                _twins(table, columns, found)
-    except EngineError as error:
-        found.error("PQL0741", str(error), found.name(table.span, table.name), help="check that the data is whole")
-
-
-def _twins(table: Table, columns: Sequence[Column], found: Findings) -> None:
-    told = " and ".join(f"`{column.name}`" for column in columns)
-    of_unit = [column.name for column in columns] == [table.unit_column]
-    alone = len(columns) == 1 and columns[0].key
-    found.error(
-        "PQL0743",
-        f"the data of `{table.name}` breaks its key",
-        found.name(columns[0].span, "KEY") if alone else found.last_name(table.span, "KEY"),
-        label=f"two rows share {told}",
-        why="every bound on what one unit can change would be wrong" if of_unit else "a key leads to one row",
-        help="declare `AT MOST n ROWS PER UNIT` instead, or mend the data"
-        if of_unit
-        else "leave `KEY` out, or mend the data",
-    )

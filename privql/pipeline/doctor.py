@@ -23,8 +23,8 @@ from privql.engines.interface import Source as Rows
 from privql.engines.opening import Engines, kind_of
 from privql.frozen import frozen
 from privql.ledger import Ledger, LedgerError, on_server
-from privql.pipeline.apply import Watch, never_as_declared, unwatched, verify
 from privql.pipeline.policies import OwnersLog, bindings, engines, leads, read_policy
+from privql.pipeline.verify import Watch, unwatched, verify, without_values
 from privql.pipeline.versions import compared
 from privql.policy.build import build_catalog
 from privql.policy.catalog import Catalog, Table
@@ -149,15 +149,18 @@ def _table(
     rows, began = bound[table.name], time.monotonic()
     try:
         wrong = verify(Catalog(tables=(table,)), read, source, [table.name], log, watch)
-        wrong = wrong or never_as_declared(Catalog(tables=(table,)), read, source, [table.name], watch)
+        empty = [] if wrong else without_values(table, read, watch)
     except EngineError as error:
-        wrong = []
+        wrong, empty = [], []
         yield Finding("wrong", table.name, str(error), "what the engine said stands in no message: look at the data")
     for each in wrong:
         what = " ".join(filter(None, [each.message, f"({each.why})" if each.why else ""]))
         yield Finding("wrong" if each.severity == "error" else "unwise", table.name, what, each.help)
+    for column in empty:
+        help = "declare the type that the data has, or cast it there: read as declared every row is NULL"
+        yield Finding("wrong", f"{table.name}.{column.name}", "holds no value of its declared type", help)
     took = time.monotonic() - began
-    if not wrong:
+    if not wrong and not empty:
         keys = ", its keys hold" if table.keys else ""
         yield Finding("well", table.name, f"every declared column is there{keys}")
     if took > SLOW_TABLE:

@@ -260,7 +260,7 @@ _ALL = (
         "ledger-storm-server",
         "processes that spend one budget of a ledger in PostgreSQL at once",
         "attempts",
-        768_000,
+        1_280_000,
         ("ledger/test_postgres.py::test_processes_spend_exactly_the_budget",),
     ),
     Machine(

@@ -31,6 +31,12 @@ def one_of_each() -> list[Case]:
     return list(chosen.values())
 
 
+def told(simulated: Simulated, name: str) -> list[tuple[float, float]]:
+    """The intervals that there are, of one number simulated."""
+    found = simulated.release(simulated.noisy(), name).ends(0, USUAL)
+    return [(float(str(low)), float(str(high))) for low, high in filter(None, found)]
+
+
 def test_quick_cases_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each within what its number of releases lets it stray, and together closely. Few replicates only make the ends
     stray more; on average they cover as often."""
@@ -49,9 +55,7 @@ def test_quick_cases_cover(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
     """Of two counts the noise of both, whose law is known: the shortest interval of equal tails."""
     simulated = Simulated(next(one for one in cases() if one.name == "n - LAG(n)" and one.rows == 1000), 60)
-    release = simulated.release(simulated.noisy(), "width")
-    ends = [pair for pair in release.ends(0, USUAL) if pair is not None]
-    widths = [float(high) - float(low) for low, high in ends]  # type: ignore[arg-type]
+    widths = [high - low for low, high in told(simulated, "width")]
     scale = 10.0
     reach = np.arange(-2000, 2001)
     one = np.exp(-np.abs(reach) / scale)
@@ -65,14 +69,14 @@ def test_replicates_of_a_difference_are_as_wide_as_its_law() -> None:
 def test_what_no_rows_can_be_is_left_out() -> None:
     """Of five rows at ε = 1 a correlation may be nearly anything; that is from -1 to 1."""
     found = next(one for one in cases() if one.name == "CORR" and one.rows == 5 and one.shape == "y = x")
-    simulated = Simulated(found, 60)
-    ends = [pair for pair in simulated.release(simulated.noisy(), "corr").ends(0, USUAL) if pair is not None]
-    assert all(-1 <= float(low) <= float(high) <= 1 for low, high in ends)  # type: ignore[arg-type]
+    simulated = Simulated(found, 100)
+    ends = told(simulated, "corr")
+    assert all(-1 <= low <= high <= 1 for low, high in ends)
     assert 2 * sum(pair == (-1, 1) for pair in ends) > len(ends) > 0
     varied = next(one for one in cases() if one.name == "VAR_POP" and one.rows == 5)
-    simulated = Simulated(varied, 30)
-    ends = [pair for pair in simulated.release(simulated.noisy(), "var").ends(0, USUAL) if pair is not None]
-    assert ends and all(0 <= float(low) <= float(high) <= 2500 for low, high in ends)  # type: ignore[arg-type]
+    simulated = Simulated(varied, 50)
+    ends = told(simulated, "var")
+    assert ends and all(0 <= low <= high <= 2500 for low, high in ends)
 
 
 def test_a_divisor_that_could_be_nothing_says_nothing() -> None:

@@ -17,7 +17,7 @@ from privql.kernel.terms import KeepRows, Scan
 from tests.assurance import assured, length
 from tests.engines.conformance import Open, disagreement
 
-SEEDS, EACH = range(length(2, 4000)), length(16, 25)
+SEEDS, EACH = range(length(2, 4000)), 25
 
 
 def opening(threads: int, optimizer: bool) -> Open:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import pytest
 from scipy.stats import norm
@@ -22,6 +23,7 @@ from privql.kernel.plans import planned
 from tests.kernel.adversary import Law, cells, gain, response
 
 NONE = Fraction(0)
+ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)
 
 
@@ -139,7 +141,8 @@ def test_no_filter_lets_by_more_than_another_loss_that_is_less() -> None:
             assert one.admits(one.loss(events[: len(events) // 2]))
         more = one.loss(events)
         for name in ("epsilon", "delta", "keys", "gauss_delta"):
-            if one.admits(replace(more, **{name: getattr(more, name) * 2 + MILLIONTH})):  # type: ignore[arg-type]
+            greater: dict[str, Any] = {name: getattr(more, name) * 2 + MILLIONTH}
+            if one.admits(replace(more, **greater)):
                 assert one.admits(more)
 
 
@@ -157,10 +160,13 @@ def test_the_order_is_a_good_one_for_many_small_charges() -> None:
     assert order_for(NONE, MILLIONTH, DEFAULT) == 2
 
 
-@pytest.mark.parametrize("shares", [(-1, 1, 0, 0), (1, 1, 0, 0), (0.25, 0, 0, 0)])
-def test_shares_are_parts_of_one_whole(shares: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "shares",
+    [(Fraction(-1), Fraction(1), NONE, NONE), (Fraction(1), Fraction(1), NONE, NONE), (0.25, NONE, NONE, NONE)],
+)
+def test_shares_are_parts_of_one_whole(shares: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError):
-        Shares(*(Fraction(s) if s != 0.25 else s for s in shares))  # type: ignore[arg-type]
+        Shares(*shares)
 
 
 def test_what_is_no_filter() -> None:

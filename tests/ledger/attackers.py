@@ -20,7 +20,7 @@ from privql.ledger import BudgetState, Ledger
 from privql.session import Session
 from tests.assurance import length
 
-WARDS = length(300, 20_000)
+WARDS = length(500, 20_000)
 POLICY = f"CREATE UNIT person;{TABLES}CREATE VIEW everyone AS SELECT * FROM staff;"
 Numbers = NDArray[np.int64]
 Guesses = NDArray[np.bool_]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -51,7 +52,7 @@ def visits() -> pd.DataFrame:
     return pd.DataFrame({"id": [r[0] for r in rows], "minutes": [r[1] for r in rows], "cost": [r[1] / 8 for r in rows]})
 
 
-def frames() -> dict[str, object]:
+def frames() -> dict[str, pd.DataFrame]:
     return {
         "people": people(),
         "visits": visits(),
@@ -79,34 +80,35 @@ PAY = people()["pay"].clip(upper=1024)
 @pytest.mark.parametrize(
     ("aggregate", "table", "bounds", "value", "near"),
     [
-        ("SUM(pay BOUNDS AUTO)", "people", ["-1024", "1024"], int(PAY.sum()), 600),
-        ("AVG(pay BOUNDS AUTO)", "people", ["-1024", "1024"], PAY.mean(), 0.8),
-        ("AVG(age + 40 BOUNDS AUTO)", "people", ["40", "168"], people()["age"].mean() + 40, 0.8),
+        ("SUM(pay BOUNDS AUTO)", "people", ["-1024", "1024"], int(PAY.sum()), 100),
+        ("AVG(pay BOUNDS AUTO)", "people", ["-1024", "1024"], PAY.mean(), 0.1),
+        ("AVG(age + 40 BOUNDS AUTO)", "people", ["40", "168"], people()["age"].mean() + 40, 0.1),
         ("AVG(LEAST(pay, 2000) BOUNDS AUTO)", "people", ["-1024", "1024"], None, 0),
         ("AVG(GREATEST(age - 20, -5) BOUNDS AUTO)", "people", ["-5", "96"], None, 0),
-        ("AVG(-(age + 40) BOUNDS AUTO)", "people", ["-168", "-40"], -people()["age"].mean() - 40, 0.8),
+        ("AVG(-(age + 40) BOUNDS AUTO)", "people", ["-168", "-40"], -people()["age"].mean() - 40, 0.1),
         ("SUM(debt BOUNDS AUTO)", "people", ["-768/25", "768/25"], None, 0),
         ("SUM(weight BOUNDS AUTO) FILTER (WHERE weight < 1)", "people", ["-1/4", "1/4"], 0.25 * 250, 0.1),
-        ("SUM(minutes BOUNDS AUTO)", "visits", ["-64", "64"], 299 * 60 + 64, 40),  # a person's total
+        ("SUM(minutes BOUNDS AUTO)", "visits", ["-64", "64"], 299 * 60 + 64, 10),  # a person's total
         # so wide that its steps are 2: three nines are 30
         ("SUM(CLAMP(minutes, -9000000000000000000, 9) BOUNDS AUTO)", "visits", ["-32", "32"], 300 * 30, 40),
         ("AVG(minutes BOUNDS AUTO)", "visits", ["-32", "32"], None, 0),
         ("SUM(cost BOUNDS AUTO)", "visits", ["-4", "4"], None, 0),  # a FLOAT's rows
-        ("SUM(dues BOUNDS AUTO)", "members", ["-64", "64"], sum(at % 64 for at in range(500)), 40),
-        ("SUM(ABS(weight) BOUNDS AUTO)", "people", ["0", "96"], 131.25 * 250, 60),
-        ("SUM(ABS(dues) BOUNDS AUTO)", "members", ["0", "64"], sum(at % 64 for at in range(500)), 40),
+        ("SUM(dues BOUNDS AUTO)", "members", ["-64", "64"], sum(at % 64 for at in range(500)), 10),
+        ("SUM(ABS(weight) BOUNDS AUTO)", "people", ["0", "96"], 131.25 * 250, 10),
+        ("SUM(ABS(dues) BOUNDS AUTO)", "members", ["0", "64"], sum(at % 64 for at in range(500)), 10),
     ],
 )
 def test_bounds_are_found_and_kept(
     session: Session, aggregate: str, table: str, bounds: list[str], value: float | None, near: float
 ) -> None:
     """So much is spent that noise does not decide: a doubling is made while more than a unit or two gain by it."""
-    answer = session.run(f"SELECT {aggregate} AS x FROM {table} SPEND EPSILON 100")
-    assert found(answer) == [bounds]
-    if value is not None:
-        assert abs(answer.rows[0][0] - value) <= near
-    assert answer.cost.epsilon == 100 == spent(session, int(table == "members"))
-    assert "bounds of " in str(answer) and "was brought into [" in str(answer)
+    answers = [session.run(f"SELECT {aggregate} AS x{at} FROM {table} SPEND EPSILON 100") for at in range(5)]
+    assert [found(answer) for answer in answers] == [[bounds]] * 5
+    if value is not None:  # one in some hundred is farther off
+        assert abs(median(answer.rows[0][0] for answer in answers) - value) <= near
+    assert {answer.cost.epsilon for answer in answers} == {100}
+    assert spent(session, int(table == "members")) == 500
+    assert all("bounds of " in str(answer) and "was brought into [" in str(answer) for answer in answers)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ QUERY = "SELECT SUM(pay BOUNDS AUTO) AS x, AVG(age BOUNDS AUTO) AS y FROM people
 def ledger(tmp_path: Path) -> Path:
     text = POLICY
     for table, frame in frames().items():
-        frame.to_parquet(tmp_path / f"{table}.parquet")  # type: ignore[attr-defined]
+        frame.to_parquet(tmp_path / f"{table}.parquet")
         start = text.index(f"TABLE {table}")
         end = text.index(";", start)
         text = f"{text[:end]} FROM '{table}.parquet'{text[end:]}"

@@ -75,8 +75,7 @@ def test_a_broken_key(folder: Path) -> None:
 
 def test_a_column_of_which_nothing_reads_as_declared(folder: Path) -> None:
     parquet(folder / "patients.parquet", PATIENTS.replace("DATE '1990-01-01'", "'in May'"))
-    told = "`patients` holds no DATE in `born` (read as declared it is NULL in every row)"
-    assert found(doctor(folder / "policy.pql"), "unwise") == [("patients", told)]
+    assert found(doctor(folder / "policy.pql"), "wrong") == [("patients.born", "holds no value of its declared type")]
     parquet(folder / "patients.parquet", f"{PATIENTS} WHERE false")
     assert doctor(folder / "policy.pql").ok, "of no rows nothing is known"
 

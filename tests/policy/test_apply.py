@@ -15,9 +15,10 @@ from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError
 from privql.kernel.sums import Sums
 from privql.ledger import Ledger
-from privql.pipeline import apply as told
-from privql.pipeline.apply import apply_policy, fingerprint, put_policy, verify
+from privql.pipeline import verify as told
+from privql.pipeline.apply import apply_policy, fingerprint, put_policy
 from privql.pipeline.policies import bindings, catalog_from_ledger, read_policy
+from privql.pipeline.verify import verify
 from privql.policy.build import build_catalog
 from privql.policy.dummy import dummy_frame
 

@@ -8,17 +8,19 @@ from fractions import Fraction
 import pytest
 
 from privql.check.relations import CheckedQuery
+from privql.check.typed import Context
 from privql.diagnostics import Source
 from privql.domains import Domain, interval
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
+from privql.syntax import ast
 from tests.assurance import assured, length
 from tests.soundness.neighbours import moves
 from tests.soundness.queries import Queries
 from tests.soundness.world import environment
 
 PARTS = range(length(2, 1000))
-EACH = length(35, 100)
+EACH = length(50, 100)
 
 
 def accepted(seed: int, count: int) -> list[StatementCheck]:
@@ -68,8 +70,8 @@ def test_a_checker_that_is_wrong_costs_no_privacy(seed: int, monkeypatch: pytest
         grid = choice.choice((domain.grid, Fraction(1), Fraction(1, 8), None))
         return interval(low, high, True, grid)
 
-    def lying(node: object, context: object) -> CheckedQuery:
-        query = honest(node, context)  # type: ignore[arg-type]
+    def lying(node: ast.Query, context: Context) -> CheckedQuery:
+        query = honest(node, context)
         blocks = []
         for block in query.blocks:
             aggregates = []

@@ -20,7 +20,7 @@ from tests.soundness.related import PUBLIC, environment, honest, policy
 from tests.soundness.related_queries import Queries
 from tests.soundness.related_text import Query, read
 
-PARTS, EACH = range(length(1, 1000)), length(60, 100)
+PARTS, EACH = range(length(1, 1000)), 100
 MANY = 1_000_000  # rows of a unit: none is cut off
 DECLARED = 3  # visits of a unit: as many as honest ones have, so that cutting to them before they meet takes none away
 ENV = environment(DECLARED, change_one=False, epsilon=10**6)
