@@ -61,7 +61,7 @@ def _null_units_kept(scan: Scan, table: Table, names: Names) -> Rows:
         (engine, "read_scan", _null_units_kept, 2),
         (ScalarEmitter, "_settle", lambda emitter, spelled: spelled, 6),
         (steps, "outward", lambda end, side: float(end), 2),
-        (casts, "_EXPONENT", "x", 4),
+        (casts, "WITH_EXPONENT", "x", 4),
     ],
 )
 def test_a_planted_fault_is_seen(

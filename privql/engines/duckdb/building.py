@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from privql.engines.duckdb.texts import ABC, XYZ, lowered, near
+from privql.engines.duckdb.texts import near
 from privql.engines.sql import building
 from privql.engines.sql.expressions import Call, Spelled, Spelling, function
+from privql.engines.sql.texts import lowered, uppered
 from privql.functions.scalar.building import HALVES, LAST_CHARACTER
 from privql.functions.scalar.text import LONGEST
 
@@ -46,7 +47,7 @@ def split_part(call: Call) -> str:
 def initcap(call: Call) -> str:
     """Words and what is between them, each with its first character in upper case."""
     part = f"__{next(call.names)}"
-    cased = f"translate(left({part}, 1), {XYZ}, {ABC}) || {lowered(f'substring({part}, 2)')}"
+    cased = f"{uppered(f'left({part}, 1)')} || {lowered(f'substring({part}, 2)')}"
     parts = f"regexp_extract_all({call.args[0]}, '[{_WORD}]+|[^{_WORD}]+')"
     return f"array_to_string(list_transform({parts}, lambda {part}: {cased}), '')"
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from privql.engines.duckdb.expressions import type_name
 from privql.engines.duckdb.numbers import decimal_to_double
-from privql.engines.duckdb.texts import lowered
+from privql.engines.sql.casts import A_DATE, A_FLOAT, A_NUMBER, A_TIMESTAMP, WITH_EXPONENT, truth
 from privql.engines.sql.expressions import Call, Spelled, Spelling
-
-_NUMBER = r" *[+-]?[0-9]+(\.[0-9]+)? *"
-_EXPONENT = r" *[+-]?[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]+ *"
-_FLOAT = r" *[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)? *"
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-_TIMESTAMP = rf"{_DATE}([ T]{_CLOCK})?"
+from privql.engines.sql.texts import lowered
 
 
 def cast(call: Call) -> Spelled | str:
@@ -40,20 +34,14 @@ def _read(call: Call, arg: Spelled) -> Spelled | str:
     match call.result.kind:
         case "FLOAT":
             read = call.let(
-                (arg,), lambda t: f"CASE WHEN {_like(t, _FLOAT)} THEN TRY_CAST(trim({t}, ' ') AS DOUBLE) END"
+                (arg,), lambda t: f"CASE WHEN {_like(t, A_FLOAT)} THEN TRY_CAST(trim({t}, ' ') AS DOUBLE) END"
             )
             return Spelled(read, call.result, loose=True)
         case "BOOL":
             word = Spelled(lowered(f"trim({arg}, ' ')"), arg.type)
-            return call.let(
-                (word,),
-                lambda w: (
-                    f"CASE WHEN {w} IN ('true', 't', 'yes', 'y', 'on', '1') THEN TRUE"
-                    f" WHEN {w} IN ('false', 'f', 'no', 'n', 'off', '0') THEN FALSE END"
-                ),
-            )
+            return call.let((word,), truth)
         case "DATE" | "TIMESTAMP" as kind:
-            shape = _DATE if kind == "DATE" else _TIMESTAMP
+            shape = A_DATE if kind == "DATE" else A_TIMESTAMP
             return call.let(
                 (arg,), lambda t: f"CASE WHEN {_like(t, shape)} AND {t} >= '0001' THEN TRY_CAST({t} AS {target}) END"
             )
@@ -65,8 +53,8 @@ def _read_exactly(text: Spelled, kind: str, target: str) -> str:
     trimmed = f"trim({text}, ' ')"
     rounded = f"round(TRY_CAST({trimmed} AS DOUBLE))" if kind == "INT" else f"TRY_CAST({trimmed} AS DOUBLE)"
     return (
-        f"CASE WHEN {_like(text, _NUMBER)} THEN TRY_CAST({trimmed} AS {target})"
-        f" WHEN {_like(text, _EXPONENT)} THEN TRY_CAST({rounded} AS {target}) END"
+        f"CASE WHEN {_like(text, A_NUMBER)} THEN TRY_CAST({trimmed} AS {target})"
+        f" WHEN {_like(text, WITH_EXPONENT)} THEN TRY_CAST({rounded} AS {target}) END"
     )
 
 

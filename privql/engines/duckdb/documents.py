@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from privql.engines.duckdb.expressions import type_name
 from privql.engines.sql.expressions import Call, Spelled, Spelling, text
 from privql.functions.scalar.documents import BLANK, NUMBER, STRING, WORD, path
 from privql.functions.scalar.fields import path_of
@@ -39,7 +38,7 @@ def _at(least: int, body: Callable[[Call, Spelled, str], str]) -> Spelling:
         given = call.args[1].value if len(call.args) == 2 else "$"
         found = path_of(given, least) if isinstance(given, str) else None
         if found is None:
-            return f"CAST(NULL AS {type_name(call.result)})"
+            return call.null
         valid = call.let(call.args[:1], lambda x: f"CASE WHEN {_is_json(x)} THEN {x} END")
         return call.let((Spelled(valid, TEXT),), lambda x: body(call, x, text(path(found))))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
 from privql.engines.duckdb.expressions import EPOCH
 from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql.moments import minus, plus
 from privql.functions.scalar.calendar import DATE_FIELDS, MONTHS, TIME_FIELDS
 from privql.kernel.scalars import DATE, INT, TIMESTAMP, ValueType
 
@@ -42,34 +43,17 @@ def days_later(call: Call, start: Spelled, days: Spelled, sign: str) -> str:
     return f"({EPOCH} + CAST({inside} AS INTEGER))"
 
 
-def add(call: Call) -> str:
-    left, right = call.args
-    match left.type.kind, right.type.kind:
-        case "INTERVAL", _:
-            return moved(call, right, left.value, 1)
-        case _, "INTERVAL":
-            return moved(call, left, right.value, 1)
-        case "INT", _:
-            return days_later(call, right, left, "+")
-        case _:
-            return days_later(call, left, right, "+")
+def _days_between(left: Spelled, right: Spelled) -> str:
+    return f"CAST({left} - {right} AS BIGINT)"
 
 
-def sub(call: Call) -> str:
-    left, right = call.args
-    match right.type.kind:
-        case "INTERVAL":
-            return moved(call, left, right.value, -1)
-        case "DATE":
-            return f"CAST({left} - {right} AS BIGINT)"
-        case _:
-            return days_later(call, left, right, "-")
+add, sub = plus(moved, days_later), minus(moved, days_later, _days_between)
 
 
 def extract(call: Call) -> str:
     field, moment = call.args[0].value, call.args[1]
     if field not in DATE_FIELDS and field not in TIME_FIELDS:
-        return "CAST(NULL AS BIGINT)"
+        return call.null
     match field, moment.type:
         case "EPOCH", type if type == DATE:
             return f"(CAST({moment} - {EPOCH} AS BIGINT) * 86400)"
@@ -86,7 +70,7 @@ def extract(call: Call) -> str:
 def date_trunc(call: Call) -> str:
     unit, moment = call.args[0].value, call.args[1]
     if not isinstance(unit, str):
-        return f"CAST(NULL AS {moment.type.kind})"
+        return call.null
     if unit in ("DECADE", "CENTURY", "MILLENNIUM"):  # which DuckDB lets begin in years that end in 0
         months, shift = MONTHS[unit], 0 if unit == "DECADE" else 12
         number = f"(({month_number(moment)} - {shift}) // {months})"

@@ -35,7 +35,7 @@ def width_bucket(call: Call) -> str:
     """Counted from the first bound to the second, whichever is the greater."""
     given: list[Any] = [arg.value for arg in call.args[1:]]
     if None in given:
-        return "CAST(NULL AS BIGINT)"
+        return call.null
     first, last, count = given
     before, beyond = ("<", ">=") if first < last else (">", "<=")
 

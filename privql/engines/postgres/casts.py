@@ -8,13 +8,11 @@ from privql.engines.postgres.moments import made_date
 from privql.engines.postgres.numbers import fits, narrow
 from privql.engines.postgres.reading import is_number, read_double, read_exactly
 from privql.engines.postgres.texts import lowered
+from privql.engines.sql.casts import A_DATE, A_TIMESTAMP, truth
 from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.calendar import CLOCK
 from privql.kernel.scalars import FLOAT, INT, ValueType
 
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-_TIMESTAMP = f"{_DATE}([ T]{_CLOCK})?"
 _WRITTEN = "YYYY-MM-DD HH24:MI:SS"
 
 
@@ -106,20 +104,12 @@ def _read(call: Call, arg: Spelled) -> str:
         case "FLOAT":
             return read_double(call, arg)
         case "BOOL":
-            return let(
-                call,
-                lowered(f"btrim({arg}, ' ')"),
-                lambda w: (
-                    f"CASE WHEN {w} IN ('true', 't', 'yes', 'y', 'on', '1') THEN TRUE"
-                    f" WHEN {w} IN ('false', 'f', 'no', 'n', 'off', '0') THEN FALSE END"
-                ),
-                arg.type,
-            )
+            return let(call, lowered(f"btrim({arg}, ' ')"), truth, arg.type)
         case "DATE":
-            return call.let((arg,), lambda t: f"CASE WHEN {plain(t)} ~ {text(f'^{_DATE}$')} THEN {_date(call, t)} END")
+            return call.let((arg,), lambda t: f"CASE WHEN {plain(t)} ~ {text(f'^{A_DATE}$')} THEN {_date(call, t)} END")
         case "TIMESTAMP":
             return call.let(
-                (arg,), lambda t: f"CASE WHEN {plain(t)} ~ {text(f'^{_TIMESTAMP}$')} THEN {_timestamp(call, t)} END"
+                (arg,), lambda t: f"CASE WHEN {plain(t)} ~ {text(f'^{A_TIMESTAMP}$')} THEN {_timestamp(call, t)} END"
             )
         case _:
             return call.let((arg,), lambda t: _read_exactly(call, t, made))

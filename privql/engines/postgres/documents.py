@@ -7,7 +7,7 @@ object or array, and what stands before it. From that follows whether they are i
 
 from __future__ import annotations
 
-from privql.engines.postgres.expressions import null, plain, text
+from privql.engines.postgres.expressions import plain, text
 from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.documents import NUMBER, WORD, Steps
 from privql.functions.scalar.fields import path_of
@@ -125,7 +125,7 @@ def _at_path(call: Call) -> str:
     given = call.args[1].value if len(call.args) == 2 else "$"
     found = path_of(given, least) if isinstance(given, str) else None
     if found is None:
-        return null(call.result)
+        return call.null
 
     def body(x: Spelled) -> str:
         signs = _Signs(call, x)

@@ -6,7 +6,7 @@ All is reckoned in whole numbers, of months, days or microseconds. Only a number
 from __future__ import annotations
 
 from privql.domains.arithmetic import FIRST_DATE, LAST_DATE
-from privql.engines.postgres.expressions import EPOCH, between, let, null
+from privql.engines.postgres.expressions import EPOCH, between, let
 from privql.engines.postgres.times import clock_of, days_of, micros_of, moment_at, month_number, month_start_of
 from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.buckets import widths
@@ -29,14 +29,14 @@ def _units(unit: str, moment: Spelled) -> str:
 def date_diff(call: Call) -> str:
     unit = call.args[0].value
     if not isinstance(unit, str):
-        return null(call.result)
+        return call.null
     return call.let(call.args[1:], lambda start, end: f"({_units(unit, end)} - {_units(unit, start)})")
 
 
 def whole_units(call: Call) -> str:
     unit = call.args[0].value
     if not isinstance(unit, str):
-        return null(call.result)
+        return call.null
 
     def body(a: Spelled, b: Spelled) -> str:
         if unit in MONTHS:
@@ -92,7 +92,7 @@ def time_bucket(call: Call) -> str:
     width, moment = call.args[:2]
     origin = call.args[2].value if len(call.args) == 3 else None
     if not isinstance(width.value, tuple) or (len(call.args) == 3 and not isinstance(origin, int)):
-        return null(call.result)
+        return call.null
     assert origin is None or isinstance(origin, int)
     monthly, size, begin = widths(call.result, width.value, origin)
 

@@ -8,7 +8,7 @@ NULL. FLOAT is in `floats`, and what a mathematical library computes in `powers`
 from __future__ import annotations
 
 from privql.engines.postgres import floats
-from privql.engines.postgres.expressions import between, double, let, null, numeric, whole
+from privql.engines.postgres.expressions import between, double, let, numeric, whole
 from privql.engines.sql.expressions import Call, Spelled, Spelling
 from privql.functions.scalar.angles import DEGREES, RADIANS
 from privql.functions.scalar.numbers import INT_MAX, INT_MIN
@@ -174,7 +174,7 @@ def rounded(call: Call) -> Spelled | str:
     arg = call.args[0]
     places = call.args[1].value if len(call.args) == 2 else 0
     if not isinstance(places, int):
-        return null(call.result)
+        return call.null
     if call.result == FLOAT:
         return _rounded_double(call, arg, places)
     if places >= arg.type.scale:
@@ -189,7 +189,7 @@ def truncated(call: Call) -> Spelled | str:
         return _to_whole("trunc")(call)
     arg, places = call.args[0], call.args[1].value
     if not isinstance(places, int):
-        return null(call.result)
+        return call.null
     if places >= arg.type.scale:
         return arg
     return f"trunc({arg}::numeric, {places})::bigint" if call.result == INT else f"trunc({arg}, {places})"

@@ -5,10 +5,10 @@ Under the collation "C", `lower` and `upper` map ASCII letters and nothing else;
 
 from __future__ import annotations
 
-from privql.engines.postgres.expressions import null, plain, text, whole
+from privql.engines.postgres.expressions import plain, text, whole
 from privql.engines.sql.expressions import Call, Spelled, Spelling
-from privql.functions.scalar.matching import like as meaning_of_like
-from privql.functions.scalar.text import LONGEST, ascii_lower
+from privql.engines.sql.texts import Signs, escaped, likes, side, trim
+from privql.functions.scalar.text import LONGEST
 
 _FAR = 2**30  # a position beyond every text
 
@@ -65,34 +65,12 @@ def substring(call: Call) -> str:
     return call.let(call.args, body)
 
 
-def _side(name: str) -> Spelling:
-    return lambda call: call.let(call.args, lambda x, n: f"{name}({x}, {near(n.sql, -_FAR)})")
+def _as_position(n: str) -> str:
+    return near(n, -_FAR)
 
 
-def _trim(name: str) -> Spelling:
-    return lambda call: f"{name}({call.args[0]}, {call.args[1] if len(call.args) == 2 else text(' ')})"
-
-
-def like(call: Call) -> str:
-    return _matches(plain(call.args[0]), call)
-
-
-def ilike(call: Call) -> str:
-    return _matches(lowered(call.args[0]), call, fold=True)
-
-
-def _matches(subject: str, call: Call, fold: bool = False) -> str:
-    """The pattern is written anew with `\\` as its escape."""
-    pattern, escape = call.args[1].value, call.args[2].value if len(call.args) == 3 else "\\"
-    if not isinstance(pattern, str) or not isinstance(escape, str) or meaning_of_like("", pattern, escape) is None:
-        return null(call.result)
-    written = []
-    characters = iter(ascii_lower(pattern) if fold else pattern)
-    for character in characters:
-        literally = character == escape
-        character = next(characters) if literally else character
-        written.append("\\" + character if character == "\\" or (literally and character in "%_") else character)
-    return f"({subject} LIKE {text(''.join(written))} ESCAPE {text(chr(92))})"
+def _matches(subject: str, signs: Signs) -> str:
+    return f"({subject} LIKE {text(escaped(signs))} ESCAPE {text(chr(92))})"
 
 
 def _found(x: Spelled, part: Spelled) -> str:
@@ -110,14 +88,13 @@ SPELLINGS: dict[str, Spelling] = {
     "concat": concat,
     "replace": replace,
     "substring": substring,
-    "left": _side("left"),
-    "right": _side("right"),
-    "trim": _trim("btrim"),
-    "ltrim": _trim("ltrim"),
-    "rtrim": _trim("rtrim"),
+    "left": side("left", _as_position),
+    "right": side("right", _as_position),
+    "trim": trim("btrim"),
+    "ltrim": trim("ltrim"),
+    "rtrim": trim("rtrim"),
     "reverse": lambda call: f"reverse({call.args[0]})",
-    "like": like,
-    "ilike": ilike,
+    **likes(_matches, plain, lowered),
     "strpos": lambda call: f"{_found(*call.args)}::bigint",
     "position": lambda call: f"{_found(call.args[1], call.args[0])}::bigint",
     "starts_with": lambda call: f"starts_with({plain(call.args[0])}, {call.args[1]})",

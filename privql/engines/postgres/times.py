@@ -9,6 +9,7 @@ from __future__ import annotations
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
 from privql.engines.postgres.expressions import EPOCH, between, let, literal, null
 from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql.moments import minus, plus
 from privql.functions.scalar.calendar import (
     CLOCK,
     DATE_FIELDS,
@@ -70,28 +71,11 @@ def days_later(call: Call, start: Spelled, days: Spelled, sign: str) -> str:
     return call.let((start, days), body)
 
 
-def add(call: Call) -> str:
-    left, right = call.args
-    match left.type.kind, right.type.kind:
-        case "INTERVAL", _:
-            return moved(call, right, left.value, 1)
-        case _, "INTERVAL":
-            return moved(call, left, right.value, 1)
-        case "INT", _:
-            return days_later(call, right, left, "+")
-        case _:
-            return days_later(call, left, right, "+")
+def _days_between(left: Spelled, right: Spelled) -> str:
+    return f"({left} - {right})::bigint"
 
 
-def sub(call: Call) -> str:
-    left, right = call.args
-    match right.type.kind:
-        case "INTERVAL":
-            return moved(call, left, right.value, -1)
-        case "DATE":
-            return f"({left} - {right})::bigint"
-        case _:
-            return days_later(call, left, right, "-")
+add, sub = plus(moved, days_later), minus(moved, days_later, _days_between)
 
 
 def days_of(moment: Spelled) -> str:
@@ -123,7 +107,7 @@ def moment_at(micros: Spelled | str) -> str:
 def extract(call: Call) -> str:
     field, moment = call.args[0].value, call.args[1]
     if field not in DATE_FIELDS and field not in TIME_FIELDS:
-        return null(call.result)
+        return call.null
     match field, moment.type:
         case "EPOCH", type if type == DATE:
             return f"({days_of(moment)} * 86400)"
@@ -140,7 +124,7 @@ def extract(call: Call) -> str:
 def date_trunc(call: Call) -> str:
     unit, moment = call.args[0].value, call.args[1]
     if not isinstance(unit, str):
-        return null(call.result)
+        return call.null
     if unit == "DECADE":  # that of the years 1 to 9 begins before the calendar
         return call.let((moment,), lambda m: _decade(call, m))
     stamp = moment.sql if moment.type == TIMESTAMP else f"{moment}::timestamp"

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from privql.engines.postgres import floats
-from privql.engines.postgres.expressions import between, literal, null, numeric, whole
+from privql.engines.postgres.expressions import between, literal, numeric, whole
 from privql.engines.postgres.numbers import narrow
 from privql.engines.sql.expressions import Call, Spelled, Spelling, infix
 from privql.functions.scalar.bits import PLACES
@@ -53,7 +53,7 @@ def width_bucket(call: Call) -> str:
     """Counted from the first bound to the second, whichever is the greater."""
     given: list[Any] = [arg.value for arg in call.args[1:]]
     if None in given:
-        return null(call.result)
+        return call.null
     first, last, count = given
     before, beyond = ("<", ">=") if first < last else (">", "<=")
     upward = first < last

@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from privql.engines.postgres.casts import cast
-from privql.engines.postgres.expressions import null, plain, text
-from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.postgres.expressions import plain, text
+from privql.engines.sql.expressions import Spelled
+from privql.engines.sql.writing import spellings
 from privql.functions.scalar.formats import Piece
-from privql.functions.scalar.writing import format_of, reading
-from privql.kernel.scalars import TEXT
-
-
-def _write(op: str) -> Spelling:
-    def spelling(call: Call) -> str:
-        format = format_of(op, call.args[1].value)
-        if format is None:
-            return null(call.result)
-        return call.let(
-            call.args[:1],
-            # a text alone would not be NULL where the date is
-            lambda m: f"CASE WHEN {m} IS NOT NULL THEN {' || '.join([_piece(p, m) for p in format] or [text('')])} END",
-        )
-
-    return spelling
 
 
 def _piece(piece: Piece | str, moment: Spelled) -> str:
@@ -37,24 +22,9 @@ def _piece(piece: Piece | str, moment: Spelled) -> str:
     return f"lpad({written}, {piece.digits}, '0')" if piece.digits > 1 else written  # never longer in this calendar
 
 
-def _read(op: str) -> Spelling:
-    def spelling(call: Call) -> Spelled | str:
-        found = reading(op, call.args[1].value)
-        if found is None:
-            return null(call.result)
-        expression, canonical = text(f"^{found[0]}$"), text(found[1])
-
-        def body(t: Spelled) -> str:
-            made = f"regexp_replace({plain(t)}, {expression}, {canonical})"
-            return f"CASE WHEN {plain(t)} ~ {expression} THEN {made} END"
-
-        rewritten = Spelled(call.let(call.args[:1], body), TEXT)
-        return cast(Call("cast", (rewritten,), call.result, call.names, call.dialect))
-
-    return spelling
+def _reread(t: Spelled, expression: str, canonical: str) -> str:
+    whole = text(f"^{expression}$")
+    return f"CASE WHEN {plain(t)} ~ {whole} THEN regexp_replace({plain(t)}, {whole}, {text(canonical)}) END"
 
 
-SPELLINGS: dict[str, Spelling] = {
-    **{op: _write(op) for op in ("strftime", "to_char")},
-    **{op: _read(op) for op in ("strptime", "to_timestamp", "to_date")},
-}
+SPELLINGS = spellings(_piece, _reread, cast)

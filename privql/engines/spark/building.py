@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from privql.engines.spark.expressions import text
-from privql.engines.spark.texts import ABC, XYZ, left, lowered, near
+from privql.engines.spark.texts import left, near
 from privql.engines.sql import building
 from privql.engines.sql.expressions import Call, Spelled, Spelling, function
+from privql.engines.sql.texts import lowered, uppered
 from privql.functions.scalar.building import HALVES, LAST_CHARACTER
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import INT
@@ -51,7 +52,7 @@ def split_part(call: Call) -> str:
 def initcap(call: Call) -> str:
     """Words and what is between them, each with its first character in upper case."""
     part = f"__{next(call.names)}"
-    cased = f"concat(translate(substring({part}, 1, 1), {XYZ}, {ABC}), {lowered(f'substring({part}, 2)')})"
+    cased = f"concat({uppered(f'substring({part}, 1, 1)')}, {lowered(f'substring({part}, 2)')})"
     parts = f"regexp_extract_all({call.args[0]}, {text(f'[{_WORD}]+|[^{_WORD}]+')}, 0)"
     return f"array_join(transform({parts}, {part} -> {cased}), '')"
 

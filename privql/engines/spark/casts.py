@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from privql.engines.spark.expressions import double, text, type_name, wide
 from privql.engines.spark.numbers import decimal_to_double, plain
-from privql.engines.spark.texts import lowered
+from privql.engines.sql.casts import A_DATE, A_FLOAT, A_NUMBER, A_TIMESTAMP, WITH_EXPONENT, truth
 from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql.texts import lowered
 from privql.functions.scalar.numbers import INT_MAX
 from privql.kernel.scalars import FLOAT, ValueType
 
-_NUMBER = r" *[+-]?[0-9]+(\.[0-9]+)? *"
-_EXPONENT = r" *[+-]?[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]+ *"
-_FLOAT = r" *[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)? *"
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
-_TIMESTAMP = rf"{_DATE}([ T]{_CLOCK})?"
 _LIMB = 2.0**48
 
 
@@ -75,19 +70,13 @@ def _read(call: Call, arg: Spelled) -> Spelled | str:
     target = type_name(call.result)
     match call.result.kind:
         case "FLOAT":
-            read = call.let((arg,), lambda t: f"CASE WHEN {like(t, _FLOAT)} THEN {_double(t)} END")
+            read = call.let((arg,), lambda t: f"CASE WHEN {like(t, A_FLOAT)} THEN {_double(t)} END")
             return Spelled(read, call.result, loose=True)
         case "BOOL":
             word = Spelled(lowered(f"trim({arg})"), arg.type)
-            return call.let(
-                (word,),
-                lambda w: (
-                    f"CASE WHEN {w} IN ('true', 't', 'yes', 'y', 'on', '1') THEN TRUE"
-                    f" WHEN {w} IN ('false', 'f', 'no', 'n', 'off', '0') THEN FALSE END"
-                ),
-            )
+            return call.let((word,), truth)
         case "DATE" | "TIMESTAMP" as kind:
-            shape = _DATE if kind == "DATE" else _TIMESTAMP
+            shape = A_DATE if kind == "DATE" else A_TIMESTAMP
             return call.let(
                 (arg,), lambda t: f"CASE WHEN {like(t, shape)} AND {t} >= '0001' THEN TRY_CAST({t} AS {target}) END"
             )
@@ -100,7 +89,7 @@ def _read_exactly(call: Call, t: Spelled) -> str:
     if call.result.kind == "INT":
         exact = f"TRY_CAST(TRY_CAST(trim({t}) AS DECIMAL(38,0)) AS BIGINT)"
     rounded = _to_int(_double(t)) if call.result.kind == "INT" else _to_decimal(call, _double(t), call.result)
-    return f"CASE WHEN {like(t, _NUMBER)} THEN {exact} WHEN {like(t, _EXPONENT)} THEN {rounded} END"
+    return f"CASE WHEN {like(t, A_NUMBER)} THEN {exact} WHEN {like(t, WITH_EXPONENT)} THEN {rounded} END"
 
 
 def _double(t: Spelled) -> str:

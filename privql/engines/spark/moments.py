@@ -28,14 +28,14 @@ def _units(unit: str, type: ValueType, moment: Spelled) -> str:
 def date_diff(call: Call) -> str:
     unit, start, end = call.args
     if not isinstance(unit.value, str):
-        return "CAST(NULL AS BIGINT)"
+        return call.null
     return f"({_units(unit.value, end.type, end)} - {_units(unit.value, start.type, start)})"
 
 
 def whole_units(call: Call) -> str:
     unit, start, end = call.args
     if not isinstance(unit.value, str):
-        return "CAST(NULL AS BIGINT)"
+        return call.null
     if unit.value in MONTHS:
         months = call.let(
             (start, end),
@@ -92,7 +92,7 @@ def time_bucket(call: Call) -> str:
     width, moment = call.args[:2]
     origin = call.args[2].value if len(call.args) == 3 else None
     if not isinstance(width.value, tuple) or (len(call.args) == 3 and not isinstance(origin, int)):
-        return f"CAST(NULL AS {call.result.kind})"
+        return call.null
     assert origin is None or isinstance(origin, int)
     monthly, size, begin = widths(call.result, width.value, origin)
     if monthly:

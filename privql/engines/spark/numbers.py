@@ -151,7 +151,7 @@ def rounded(call: Call) -> Spelled | str:
     arg = call.args[0]
     places = call.args[1].value if len(call.args) == 2 else 0
     if not isinstance(places, int):
-        return f"CAST(NULL AS {type_name(call.result)})"
+        return call.null
     if call.result == FLOAT:
         return _double(_rounded_double(call, arg, places))
     if places >= arg.type.scale:
@@ -178,7 +178,7 @@ def truncated(call: Call) -> Spelled | str:
         return Spelled(made, FLOAT, loose=arg.loose)
     places = call.args[1].value if len(call.args) == 2 else 0
     if not isinstance(places, int):
-        return f"CAST(NULL AS {type_name(call.result)})"
+        return call.null
     if places >= arg.type.scale:
         return arg
     fits = -places < (19 if arg.type == INT else arg.type.precision - arg.type.scale)

@@ -8,21 +8,16 @@ it as can do neither, whatever the text (`_steady`); whether another occurs is a
 
 from __future__ import annotations
 
-from dataclasses import replace as replaced
 from typing import assert_never
 
 from privql.engines.interface import EngineError
 from privql.engines.spark.automata import occurs
-from privql.engines.spark.expressions import text, type_name
+from privql.engines.spark.expressions import text
 from privql.engines.spark.texts import exactly
-from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql.expressions import Call, Spelled
+from privql.engines.sql.regular import Replacement, spellings
 from privql.functions.scalar.characters import LAST, WORD, Ranges
-from privql.functions.scalar.patterns import Choice, Group, NoPattern, One, Part, Pattern, Place, Repeat, Row
-from privql.functions.scalar.patterns import pattern as understood
-from privql.functions.scalar.regular import folds, replacement
-from privql.functions.scalar.similar import translated
-from privql.functions.scalar.text import LONGEST
-from privql.kernel.scalars import INT, Value
+from privql.functions.scalar.patterns import Choice, Group, One, Part, Pattern, Place, Repeat, Row
 
 _MOST_WAYS = 1000  # to match from one place, apart from what a repetition of single characters may leave to the rest
 
@@ -100,43 +95,20 @@ def steady(part: Part) -> bool:
     return ways <= _MOST_WAYS and power + (first != Place("start")) <= 2
 
 
-def _pattern(given: Value, flags: Value) -> Pattern | None:
-    """The pattern; None where it is none, which only a NULL is once the checker has seen it."""
-    if not isinstance(given, str) or not isinstance(flags, str):
-        return None
-    try:
-        return understood(given, folds(flags))
-    except NoPattern:
-        return None
-
-
 def _java(part: Part) -> str:
     if not steady(part):
         raise EngineError("unsupported")
     return text(written(part))
 
 
-def _unknown(call: Call) -> str:
-    return f"CAST(NULL AS {type_name(call.result)})"
-
-
-def _occurs(call: Call, pattern: Pattern) -> str:
+def matches(call: Call, pattern: Pattern) -> str:
     x = call.args[0].sql
     if steady(pattern.part):
         return f"({x} RLIKE {_java(pattern.part)})"
     return occurs(x, pattern, (f"__{next(call.names)}", f"__{next(call.names)}"))
 
 
-def like(call: Call) -> str:
-    pattern = _pattern(call.args[1].value, call.args[2].value if len(call.args) == 3 else "")
-    return _unknown(call) if pattern is None else _occurs(call, pattern)
-
-
-def extract(call: Call) -> str:
-    pattern = _pattern(call.args[1].value, "")
-    group = call.args[2].value if len(call.args) == 3 else 0
-    if pattern is None or not isinstance(group, int):
-        return _unknown(call)
+def extract(call: Call, pattern: Pattern, group: int) -> str:
     java = _java(pattern.part)
 
     def body(x: Spelled) -> str:
@@ -145,23 +117,15 @@ def extract(call: Call) -> str:
     return call.let(call.args[:1], body)
 
 
-def replace(call: Call) -> str:
+def replace(call: Call, pattern: Pattern, new: Replacement) -> str:
     """One match alone is the last sign of a pattern that begins where the text does, and so is found once."""
-    flags = call.args[3].value if len(call.args) == 4 else ""
-    pattern, new = _pattern(call.args[1].value, flags), call.args[2].value
-    if pattern is None or not isinstance(new, str) or not isinstance(flags, str):
-        return _unknown(call)
-    parts = replacement(new)
-    if parts is None:
-        return _unknown(call)
-    java = _java(pattern.part) if "g" in flags else _java_before(pattern.part)
-    shift, before = (0, "") if "g" in flags else (2, "$1")
-    groups = [f"${part + shift}" if isinstance(part, int) else _quoted(part) for part in parts]
+    java = _java(pattern.part) if new.every else _java_before(pattern.part)
+    shift, before = (0, "") if new.every else (2, "$1")
+    groups = [f"${part + shift}" if isinstance(part, int) else _quoted(part) for part in new.parts]
     made = text(before + "".join(groups))
-    most = LONGEST // (len(new) + 1) - 1
 
     def body(x: Spelled) -> str:
-        return f"regexp_replace(CASE WHEN length({x}) <= {most} THEN {x} END, {java}, {made})"
+        return f"regexp_replace(CASE WHEN length({x}) <= {new.most} THEN {x} END, {java}, {made})"
 
     return call.let(call.args[:1], body)
 
@@ -177,36 +141,12 @@ def _java_before(part: Part) -> str:
     return text(rf"\A((?s:.)*?)({written(part)})")
 
 
-def similar(call: Call) -> str:
-    given, escape = call.args[1].value, call.args[2].value if len(call.args) == 3 else "\\"
-    if not isinstance(given, str) or not isinstance(escape, str):
-        return _unknown(call)
-    try:
-        pattern = _pattern(translated(given, escape), "")
-    except NoPattern:
-        pattern = None
-    return _unknown(call) if pattern is None else _occurs(call, pattern)
+def count(call: Call, pattern: Pattern) -> str:
+    return f"CAST(regexp_count({call.args[0]}, {_java(pattern.part)}) AS BIGINT)"
 
 
-def part(call: Call) -> str:
-    given = call.args[1].value
-    try:
-        group = min(understood(given).groups, 1) if isinstance(given, str) else 0
-    except NoPattern:
-        return _unknown(call)
-    return extract(replaced(call, args=(*call.args[:2], call.dialect.literal(group, INT))))
-
-
-def count(call: Call) -> str:
-    pattern = _pattern(call.args[1].value, "")
-    return _unknown(call) if pattern is None else f"CAST(regexp_count({call.args[0]}, {_java(pattern.part)}) AS BIGINT)"
-
-
-def place(call: Call) -> str:
+def place(call: Call, pattern: Pattern) -> str:
     """As much as stands before: the leftmost match leaves least of it."""
-    pattern = _pattern(call.args[1].value, "")
-    if pattern is None:
-        return _unknown(call)
     before = _java_before(pattern.part)
 
     def body(x: Spelled) -> str:
@@ -216,12 +156,4 @@ def place(call: Call) -> str:
     return call.let(call.args[:1], body)
 
 
-SPELLINGS: dict[str, Spelling] = {
-    "regexp_like": like,
-    "regexp_extract": extract,
-    "regexp_replace": replace,
-    "regexp_part": part,
-    "regexp_count": count,
-    "regexp_instr": place,
-    "similar": similar,
-}
+SPELLINGS = spellings(matches, extract, replace, count, place)

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 from privql.engines.spark.expressions import text
 from privql.engines.sql.expressions import Call, Spelled, Spelling, function
-from privql.functions.scalar.matching import like as meaning_of_like
-from privql.functions.scalar.text import LONGEST, ascii_lower
+from privql.engines.sql.texts import Signs, concat, likes, lowered, uppered
+from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import INT
 
 _FAR = 2**30  # a position beyond every text
-ABC, XYZ = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'"
-
-
-def lowered(arg: Spelled | str) -> str:
-    return f"translate({arg}, {ABC}, {XYZ})"
 
 
 def near(position: str, least: int) -> str:
@@ -31,14 +26,6 @@ def near(position: str, least: int) -> str:
 
 def _count(sql: str) -> Spelled:
     return Spelled(f"CAST({sql} AS BIGINT)", INT, low=0, high=2**31)
-
-
-def concat(call: Call) -> str:
-    def body(*parts: Spelled) -> str:
-        length = " + ".join(f"length({part})" for part in parts)
-        return " || ".join([f"CASE WHEN {length} <= {LONGEST} THEN {parts[0]} END", *(part.sql for part in parts[1:])])
-
-    return f"({call.let(call.args, body)})"
 
 
 def replace(call: Call) -> str:
@@ -79,33 +66,21 @@ def _trim(name: str, side: str) -> Spelling:
             return f"{name}({call.args[0]})"
         wanted = call.args[1].value
         if not isinstance(wanted, str):
-            return "CAST(NULL AS STRING)"
+            return call.null
         return f"trim({side} {text(wanted)} FROM {call.args[0]})" if wanted else call.args[0]
 
     return spelling
 
 
-def like(call: Call) -> str:
-    return _matches(call.args[0].sql, call)
-
-
-def ilike(call: Call) -> str:
-    return _matches(lowered(call.args[0]), call, fold=True)
-
-
-def _matches(subject: str, call: Call, fold: bool = False) -> str:
-    pattern, escape = call.args[1].value, call.args[2].value if len(call.args) == 3 else "\\"
-    if not isinstance(pattern, str) or not isinstance(escape, str) or meaning_of_like("", pattern, escape) is None:
-        return "CAST(NULL AS BOOLEAN)"
+def _matches(subject: str, signs: Signs) -> str:
     pieces = [""]
-    characters = iter(ascii_lower(pattern) if fold else pattern)
-    for character in characters:
-        if character == escape:
-            pieces[-1] += exactly(next(characters))
-        elif character == "%":
-            pieces.append("")
+    for character, literally in signs:
+        if literally or character not in "%_":
+            pieces[-1] += exactly(character)
+        elif character == "_":
+            pieces[-1] += "(?s:.)"
         else:
-            pieces[-1] += "(?s:.)" if character == "_" else exactly(character)
+            pieces.append("")
     first, *rest = pieces
     *inner, last = rest or [""]
     found = "".join(f"(?>(?s:.)*?{piece})" for piece in inner if piece)
@@ -120,7 +95,7 @@ def exactly(character: str) -> str:
 
 SPELLINGS: dict[str, Spelling] = {
     "lower": lambda call: lowered(call.args[0]),
-    "upper": lambda call: f"translate({call.args[0]}, {XYZ}, {ABC})",
+    "upper": lambda call: uppered(call.args[0]),
     "length": lambda call: _count(f"length({call.args[0]})"),
     "concat": concat,
     "replace": replace,
@@ -131,8 +106,7 @@ SPELLINGS: dict[str, Spelling] = {
     "ltrim": _trim("ltrim", "LEADING"),
     "rtrim": _trim("rtrim", "TRAILING"),
     "reverse": function("reverse"),
-    "like": like,
-    "ilike": ilike,
+    **likes(_matches, str, lowered),
     "strpos": lambda call: _count(f"instr({call.args[0]}, {call.args[1]})"),
     "position": lambda call: _count(f"instr({call.args[1]}, {call.args[0]})"),
     "starts_with": function("startswith"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from privql.domains.arithmetic import DAY, FIRST_DATE, LAST_DATE
 from privql.engines.sql.expressions import Call, Spelled, Spelling
+from privql.engines.sql.moments import minus, plus
 from privql.functions.scalar.calendar import CLOCK, DATE_FIELDS, FIRST_TIME, LAST_TIME, MONTHS, TIME_FIELDS
 from privql.kernel.scalars import DATE, INT, ValueType
 
@@ -61,28 +62,11 @@ def days_later(call: Call, start: Spelled, number: Spelled, sign: str) -> str:
     return to_date(call, f"{checked}({days(start, DATE)}, {number})")
 
 
-def add(call: Call) -> str:
-    left, right = call.args
-    match left.type.kind, right.type.kind:
-        case "INTERVAL", _:
-            return moved(call, right, left.value, 1)
-        case _, "INTERVAL":
-            return moved(call, left, right.value, 1)
-        case "INT", _:
-            return days_later(call, right, left, "+")
-        case _:
-            return days_later(call, left, right, "+")
+def _days_between(left: Spelled, right: Spelled) -> str:
+    return f"({days(left, DATE)} - {days(right, DATE)})"
 
 
-def sub(call: Call) -> str:
-    left, right = call.args
-    match right.type.kind:
-        case "INTERVAL":
-            return moved(call, left, right.value, -1)
-        case "DATE":
-            return f"({days(left, DATE)} - {days(right, DATE)})"
-        case _:
-            return days_later(call, left, right, "-")
+add, sub = plus(moved, days_later), minus(moved, days_later, _days_between)
 
 
 def field(name: str, moment: Spelled | str) -> str:
@@ -120,7 +104,7 @@ def clock_field(name: str, moment: Spelled | str) -> str:
 def extract(call: Call) -> str:
     name, moment = str(call.args[0].value), call.args[1]
     if name not in DATE_FIELDS and name not in TIME_FIELDS:
-        return "CAST(NULL AS BIGINT)"
+        return call.null
     match name, moment.type:
         case "EPOCH", type if type == DATE:
             return f"({days(moment, DATE)} * 86400L)"
@@ -144,7 +128,7 @@ def _parts(micros: str, digits: int, scale: int) -> str:
 def date_trunc(call: Call) -> str:
     unit, moment = call.args[0].value, call.args[1]
     if not isinstance(unit, str):
-        return f"CAST(NULL AS {moment.type.kind})"
+        return call.null
     if unit in ("DECADE", "CENTURY", "MILLENNIUM"):
         months, shift = MONTHS[unit], 0 if unit == "DECADE" else 12
         number = f"(({month_number(moment)} - {shift}L) div {months}L)"

@@ -40,7 +40,7 @@ def join_with(call: Call) -> str:
 def translate(call: Call) -> str:
     old, new = call.args[1].value, call.args[2].value
     if not isinstance(old, str) or not isinstance(new, str):
-        return call.dialect.literal(None, call.result).sql
+        return call.null
     table = translation(old, new)
     kept = {character: made for character, made in table.items() if made}
     gone = [character for character, made in table.items() if not made]  # those without a counterpart stand last
@@ -52,7 +52,7 @@ def format(call: Call) -> str:
     given = call.args[0].value
     found = pieces(given) if isinstance(given, str) else None
     if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
-        return call.dialect.literal(None, call.result).sql
+        return call.null
 
     def body(*args: Spelled) -> str:
         given = (call.dialect.literal(piece, TEXT) if isinstance(piece, str) else args[piece - 1] for piece in found)

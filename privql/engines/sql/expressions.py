@@ -45,6 +45,11 @@ class Call:
     names: count[int]
     dialect: Dialect
 
+    @property
+    def null(self) -> str:
+        """What it is where it is nothing, of its type."""
+        return self.dialect.literal(None, self.result).sql
+
     def let(self, args: tuple[Spelled, ...], body: Callable[..., str]) -> str:
         """The body over names for these arguments; those that are no leaves are bound, and so computed once."""
         compound = [arg for arg in args if not arg.leaf]

@@ -41,7 +41,7 @@ _SOURCES = {
     "DATE": frozenset({"DATE", "TIMESTAMP", "TEXT"}),
     "TIMESTAMP": frozenset({"DATE", "TIMESTAMP", "TEXT"}),
 }
-_TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "on", "1"}), frozenset({"false", "f", "no", "n", "off", "0"})
+TRUE, FALSE = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off", "0")
 
 
 def resolve_cast(source: ValueType, target: ValueType) -> Resolved | None:
@@ -96,7 +96,7 @@ def _to_decimal(value: Any, source: str, result: ValueType) -> Fraction | None:
 
 def _read_flag(text: str) -> bool | None:
     word = ascii_lower(text.strip(" "))
-    return True if word in _TRUE else (False if word in _FALSE else None)
+    return True if word in TRUE else (False if word in FALSE else None)
 
 
 def _to_text(value: Any, source: ValueType) -> str | None:
