@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem
-from privql.engines.duckdb.sources import described, paths
+from privql.engines.duckdb.sources import COLLATED, described, paths
 from privql.engines.interface import EngineError, OwnerLog, Source, Stored, Tables
 from privql.engines.sql.expressions import name, text
 from privql.engines.sql.stored import Table
@@ -76,4 +76,6 @@ def table_of_database(
     if not there:
         raise EngineError("missing source", table)
     relation = f"{database}.{name(schema)}.{name(own)}"
-    return Table(relation, described(connection, relation))
+    columns = described(connection, relation)
+    # under which collation a column is, is not told; here texts are equal if all of their characters are
+    return Table(relation, {column: COLLATED if type == "VARCHAR" else type for column, type in columns.items()})
