@@ -111,6 +111,14 @@ KINDS = {
         initial={"resumes": 0},
         follows=lambda before, after: after["resumes"] in (0, before["resumes"] + 1),
     ),
+    "failures": Kind(
+        "charge",
+        "the failures of r{id}",
+        ("id",),
+        ("failures",),
+        initial={"failures": 0},
+        follows=lambda before, after: not after["failures"] or after["failures"] > before["failures"],
+    ),
     "draw": Kind("draw", "step {step} of r{charge}", ("charge", "step"), ("spent",), hidden=("noisy",)),
     "release": Kind(
         "charge", "the answer of r{id}", ("id",), ("released_at",), hidden=("answer",), where="released_at IS NOT NULL"

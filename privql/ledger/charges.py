@@ -163,6 +163,14 @@ def drawn(db: sqlite3.Connection, release: str) -> tuple[Draw, ...]:
     return tuple(Draw(met_read(json.loads(spent)), noisy) for spent, noisy in rows.fetchall())
 
 
+def failed(db: sqlite3.Connection, permit: Permit) -> None:
+    """This start of it: what comes of the next takes nothing of that back."""
+    number, failures = charge_number(permit.release_id), permit.resumes + 1
+    done = db.execute("UPDATE charge SET failures = ? WHERE id = ? AND failures < ?", (failures, number, failures))
+    if done.rowcount:
+        chain.append(db, "failures", number)
+
+
 def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:
     """Keep the noisy numbers of a step, or give back those that were kept first.
 
@@ -211,11 +219,16 @@ def release(db: sqlite3.Connection, permit: Permit, answer: bytes) -> StoredRele
 
 
 def allow_resume(db: sqlite3.Connection, release: str) -> None:
-    """The owner has looked at a charge that was started too often: it may be resumed again."""
-    query, number = "UPDATE charge SET resumes = 0 WHERE id = ? AND state = 'reserved'", charge_number(release)
-    if db.execute(query, (number,)).rowcount == 0:
-        raise LedgerError(f"`{release}` is not a charge that waits for its answer")
-    chain.append(db, "resumes", number)
+    """The owner has looked at a charge that was started too often: it may be resumed again, and counts no more."""
+    number = charge_number(release)
+    waits = "SELECT resumes, failures FROM charge WHERE id = ? AND (state = 'reserved' OR failures > 0)"
+    found = db.execute(waits, (number,)).fetchone()
+    if found is None:
+        raise LedgerError(f"`{release}` is not a charge that waits for its answer, or that failed")
+    db.execute("UPDATE charge SET resumes = 0, failures = 0 WHERE id = ?", (number,))
+    for kind, count in zip(("resumes", "failures"), found, strict=True):
+        if count:
+            chain.append(db, kind, number)
 
 
 def may_see(db: sqlite3.Connection, policy: Policy, number: int, owner: str, analyst: str) -> bool:

@@ -17,7 +17,7 @@ from privql.names import fold
 
 _READ = (
     "SELECT id, analyst, query, parameters, policy_version, data_version, measurements, state, resumes,"
-    " reserved_at, released_at, plan FROM charge"
+    " failures, reserved_at, released_at, plan FROM charge"
 )
 
 
@@ -34,11 +34,13 @@ def entry(db: sqlite3.Connection, release: str) -> Entry | None:
 
 
 def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
-    for number, analyst, query, parameters, policy, data, measured, state, resumes, reserved, released, plan in rows:
+    for number, analyst, query, parameters, policy, data, measured, state, resumes, failures, *times, plan in rows:
         names = db.execute("SELECT spelling FROM release_name WHERE charge = ? ORDER BY analyst, name", (number,))
         paid, named = accounts.lines(db, number), tuple(name for (name,) in names.fetchall())
         asked = analyst, query, parameters, policy, data, measured
-        yield Entry(release_id(number), *asked, paid, state, resumes, reserved, released, named, plan)
+        reserved, released = times
+        life = state, resumes, failures, reserved, released
+        yield Entry(release_id(number), *asked, paid, *life, named, plan)
 
 
 def _plans(db: sqlite3.Connection) -> Iterator[PlanEntry]:

@@ -32,7 +32,7 @@ class NameTaken(LedgerError):
 
 
 class TooManyResumes(LedgerError):
-    """A charge was reserved, resumed as often as allowed, and still has no answer."""
+    """A charge was reserved, resumed as often as allowed, and still has no answer. `release` may be several."""
 
     def __init__(self, release: str, what: str) -> None:
         self.release = release
@@ -40,7 +40,7 @@ class TooManyResumes(LedgerError):
 
 
 class WaitsForOwner(TooManyResumes):
-    """The analyst has such a charge on the same tables: the owner looks at it first."""
+    """The analyst has such charges on the same tables: the owner looks at them first."""
 
 
 class Forgotten(LedgerError):

@@ -163,9 +163,12 @@ class Ledger:
         self._store.sweep()
         return gone
 
-    def incident(self, release_id: str, analyst: str, words: str) -> str | None:
-        """What failed after it was charged: the number under which the owner finds these words."""
-        return incidents.noted(self._store.path, release_id, analyst, words) if self._in_file else None
+    def failed(self, permit: Permit, words: str) -> str | None:
+        """What was begun under a charge failed. It counts, and the owner finds the words under the number returned."""
+        self._own(permit)
+        with self._store.transaction() as db:
+            charges.failed(db, permit)
+        return incidents.noted(self._store.path, permit.release_id, permit.analyst, words) if self._in_file else None
 
     def incidents(self) -> tuple[incidents.Incident, ...]:
         """The owner's: what failed, and how."""

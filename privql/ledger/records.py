@@ -181,6 +181,7 @@ class Entry:
     charges: tuple[ChargeLine, ...]
     state: Literal["reserved", "released", "forgotten"]
     resumes: int
+    failures: int
     reserved_at: str
     released_at: str | None
     names: tuple[str, ...]

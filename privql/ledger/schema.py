@@ -165,6 +165,13 @@ _INDEXES = (
     "CREATE INDEX charge_unanswered ON charge (analyst, resumes) WHERE state = 'reserved' AND resumes >= 3",
 )
 
+# what failed counts for good, whatever was answered later
+_FAILURES = (
+    "ALTER TABLE charge ADD COLUMN failures INTEGER NOT NULL DEFAULT 0",
+    "DROP INDEX charge_unanswered",
+    "CREATE INDEX charge_started_again ON charge (analyst) WHERE failures > 0 OR resumes > 0",
+)
+
 # a new file takes all of them, an older one those that it has not had
 LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _FIRST,
@@ -176,6 +183,7 @@ LAYOUTS: tuple[tuple[str | Move, ...], ...] = (
     _CHAIN,
     _PARTS,
     _INDEXES,
+    _FAILURES,
 )
 VERSION = len(LAYOUTS)
 CHAINED = LAYOUTS.index(_CHAIN) + 1  # what is older has no chain yet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,11 @@ def incidents(ledger: str | Path) -> tuple[Incident, ...]:
         return found.incidents()
 
 
-def allow(ledger: str | Path, release: str) -> None:
-    """The owner's: a charge that was started too often without an answer may be taken up again."""
+def allow(ledger: str | Path, releases: Sequence[str]) -> None:
+    """The owner's: charges that were started too often without an answer may be taken up again."""
     with opened(ledger) as found:
-        found.allow_resume(release)
+        for release in releases:
+            found.allow_resume(release)
 
 
 def audit(ledger: str | Path, anchors: str | None = None) -> tuple[str, ...]:
@@ -101,6 +102,7 @@ def _charge(one: Entry, full: bool) -> str:
         out += [f"policy version {one.policy_version}", *filter(None, [data]), *mechanisms]
         out += [f"parameters {one.parameters}"] if one.parameters else []
         out += [f"taken up again {one.resumes} times"] if one.resumes else []
+        out += [f"failed {one.failures} times"] if one.failures else []
         out += [f"answered {one.released_at}"] if one.released_at else []
     return "\n  ".join("\n".join(out).splitlines())
 
@@ -128,6 +130,7 @@ def _charge_json(one: Entry) -> dict[str, Any]:
         "charges": [_line_json(line) | {"mechanisms": json.loads(written(line.events))} for line in one.charges],
         "plan": one.plan,
         "resumes": one.resumes,
+        "failures": one.failures,
         "reserved_at": one.reserved_at,
         "released_at": one.released_at,
     }

@@ -93,7 +93,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
         desk.places.owner_log(problem)
         words = desk.places.trouble()
     # outside the handlers: what the analyst gets leads to no trace of the cause
-    incident = desk.ledger.incident(granted.release_id, desk.analyst, words)
+    incident = desk.ledger.failed(granted, words)
     raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
 
 

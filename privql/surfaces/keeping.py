@@ -88,8 +88,9 @@ def _incidents(options: argparse.Namespace) -> int:
 def _allow(options: argparse.Namespace) -> int:
     from privql.pipeline.entries import allow
 
-    allow(inputs.existing_ledger(options.ledger), options.release)
-    Printer(options.format, sys.stdout).told(f"{options.release} may be taken up again", {"allowed": options.release})
+    allow(inputs.existing_ledger(options.ledger), options.releases)
+    told = f"{', '.join(options.releases)} may be taken up again"
+    Printer(options.format, sys.stdout).told(told, {"allowed": options.releases})
     return ACCEPTED
 
 
@@ -124,8 +125,8 @@ def ledger_commands(ledger: argparse.ArgumentParser, command: Command) -> None:
     made = command(owner, "incidents", _incidents, "what failed after it was charged, in the engine's own words")
     _common(made)
 
-    made = command(owner, "allow", _allow, "let a charge without an answer be taken up again, once you looked at it")
-    made.add_argument("release", metavar="RELEASE", help="which one: r7")
+    made = command(owner, "allow", _allow, "let what failed or has no answer be taken up again, once you looked at it")
+    made.add_argument("releases", nargs="+", metavar="RELEASE", help="which: r7 r9")
     _common(made)
 
     made = command(owner, "forget", _forget, "erase texts and answers of charges, which stay charged")

@@ -269,7 +269,7 @@ def test_a_function_that_fails_on_some_rows_is_seen(captured: Captured, monkeypa
 def test_an_error_that_quotes_a_value_is_seen(captured: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     (query,) = random_queries(0, 1)
     assert failed(0, query, captured, monkeypatch) is None
-    monkeypatch.setattr(Ledger, "incident", lambda ledger, release, analyst, words: words)
+    monkeypatch.setattr(Ledger, "failed", lambda ledger, permit, words: words)
     monkeypatch.setattr(Places, "trouble", lambda places: "row: Kanarie u7")
     found = failed(0, query, captured, monkeypatch)
     assert found is not None and "error tells of a row" in found, found

@@ -78,7 +78,13 @@ class Kept:
     where: Located
     state: str = "reserved"
     resumes: int = 0
+    failures: int = 0
     answer: bytes = b""
+
+    @property
+    def starts(self) -> int:
+        """Of which no answer came, or that failed before it did."""
+        return max(self.failures, self.resumes + 1 if self.state == "reserved" and self.resumes else 0)
 
 
 @dataclass
@@ -142,8 +148,8 @@ class Model:
         return budget.cap <= cap or bears(cap, shares, order, Unit(own, at), dearer)
 
     def waits(self, analyst: str, tables: tuple[str, ...]) -> bool:
-        mine = (one for one in self.charges.values() if one.owner == analyst and one.state == "reserved")
-        return any(one.resumes >= 3 and set(one.tables) & set(tables) for one in mine)
+        mine = [one for one in self.charges.values() if one.owner == analyst]
+        return any(sum(one.starts for one in mine if table in one.tables) >= 4 for table in tables)
 
     def sees(self, number: str, analyst: str) -> bool:
         one = self.charges[number]
@@ -296,6 +302,9 @@ class Model:
     def measured(self, permit: Permit, asked: dict[str, Events]) -> None:
         """Its noise is what was drawn first, and its answer the first that was stored."""
         one = self.charges[permit.release_id]
+        if int(permit.release_id[1:]) % 7 == 0:
+            one.failures = one.resumes + 1
+            self.made.failed(permit, "whatever the engine said")
         before = self.made.drawn(permit)
         noisy = self.made.draw(permit, 0, asked, os.urandom(4))
         assert not before or before[0].noisy == noisy

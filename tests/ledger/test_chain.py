@@ -42,10 +42,10 @@ def used(path: Path) -> None:
             if query:
                 granted = permit(made, ask(f"a{query}", policy_version=2))
                 made.release(granted, b"x")
-        permit(made, ask("stuck", policy_version=2))
+        made.failed(permit(made, ask("stuck", policy_version=2)), "no memory")
         permit(made, ask("stuck", policy_version=2))
         made.allow_resume("r6")
-        permit(made, ask("bob's", policy_version=2, analyst="bob"))
+        made.failed(permit(made, ask("bob's", policy_version=2, analyst="bob")), "no disk")
         made.keep("bob", "free", "SELECT 1", b"1")
         made.stand("daily", replace(request, analyst="bob"), 24, Fraction(1, 10))
         made.forget("r2")
@@ -164,7 +164,7 @@ def test_every_row_that_is_added_is_seen(original: Path, tmp_path: Path) -> None
             ]
             with behind(tmp_path / "l") as db:
                 if table == "charge":  # a place in a plan is taken once
-                    added[-1] = None
+                    added[[name for name, _ in names].index("slot")] = None
                 db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", added)
             assert wrong(tmp_path / "l"), f"{added} of {table} was added, and nobody saw"
 
@@ -282,11 +282,12 @@ def test_an_anchor_is_a_line_of_text(copy: Path) -> None:
             "budget `research`: entry 99 says",
         ),
         ("resumes", "UPDATE charge SET resumes = 3 WHERE id = 6", "the attempts of r6: entry 99 says anew"),
+        ("failures", "UPDATE charge SET failures = 1 WHERE id = 7", "the failures of r7: entry 99 says anew"),
     ],
 )
 def test_what_was_said_for_good_is_not_said_anew(copy: Path, kind: str, tamper: str, said: str) -> None:
     """Not even by an entry that follows well."""
-    key: dict[str, tuple[object, ...]] = {"charge": (3,), "filter": ("research",), "resumes": (6,)}
+    key: dict[str, tuple[object, ...]] = {"charge": (3,), "filter": ("research",), "resumes": (6,), "failures": (7,)}
     with behind(copy) as db:
         db.execute(tamper)
         chain.append(db, kind, *key[kind])

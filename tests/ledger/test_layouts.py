@@ -44,9 +44,15 @@ def older(path: Path, layout: int, delta: str = "1/1000000") -> None:
             db.execute("""INSERT INTO draw VALUES (2, 0, '{"patient": ["1/4", "1/5000000"]}', x'22')""")
         lay_out(db, 3, layout)
         if layout >= CHAINED:
-            with patch.dict(chain.KINDS, {name: _as_then(kind, db) for name, kind in chain.KINDS.items()}):
+            kinds = {name: _as_then(kind, db) for name, kind in chain.KINDS.items() if _was_there(kind, db)}
+            with patch.dict(chain.KINDS, kinds, clear=True):
                 chain.begin(db)
     db.close()
+
+
+def _was_there(kind: chain.Kind, db: sqlite3.Connection) -> bool:
+    columns = {row[1] for row in db.execute(f"PRAGMA table_info({kind.table})")}
+    return {*kind.key, *kind.clear, *kind.hidden} <= columns
 
 
 def _as_then(kind: chain.Kind, db: sqlite3.Connection) -> chain.Kind:

@@ -125,9 +125,9 @@ class Analysts:
                 model.forget(rng.choice(sorted(model.charges)))
             case "allow":
                 for name, one in model.charges.items():
-                    if one.state == "reserved" and one.resumes >= 3:
+                    if one.starts >= self.rng.choice((1, 4)):
                         model.made.allow_resume(name)
-                        one.resumes = 0
+                        one.resumes = one.failures = 0
             case _:
                 pass
 

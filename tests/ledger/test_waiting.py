@@ -1,0 +1,56 @@
+"""What failed is counted for its analyst, whichever queries it was: each failure tells a bit that nobody paid for."""
+
+from __future__ import annotations
+
+import pytest
+
+from privql.kernel.filters import DEFAULT
+from privql.ledger import Permit, Replay, TooManyResumes, WaitsForOwner, charges
+from tests.ledger.asking import ask, budget, ledger, permit
+
+SHARED = budget(9, delta="1e-6", shares=DEFAULT)
+
+
+def test_failures_of_several_charges_count_together_and_stay_told() -> None:
+    made = ledger(SHARED)
+    began = [permit(made, ask(f"began {number}")) for number in range(9)]  # under way, or broken off: nothing failed
+    for granted in began[:3]:
+        made.failed(granted, "no memory")
+        made.failed(granted, "said of the same start")
+        made.release(granted, b"answered by another")
+    other = permit(made, ask("other", tables=("visits",)))
+    made.failed(other, "no memory")
+    assert isinstance(made.reserve(ask("new")), Permit), "three of these tables"
+    made.failed(permit(made, ask("both", tables=("patients", "visits"))), "no memory")
+    with pytest.raises(WaitsForOwner, match=r"r1, r2, r3, r12 were started 4 times in all.*of `patients` in") as caught:
+        made.reserve(ask("newer"))
+    assert caught.value.release == "r1 r2 r3 r12"
+    assert isinstance(made.reserve(ask("newer", tables=("visits",))), Permit)
+    assert isinstance(made.reserve(ask("newer", analyst="bob")), Permit)
+    assert isinstance(made.reserve(ask("began 1")), Replay)
+    made.release(permit(made, ask("began 4")), b"taken up again")
+    made.forget("r1")
+    with pytest.raises(WaitsForOwner):
+        made.reserve(ask("newer"))
+    made.allow_resume("r1")
+    assert isinstance(made.reserve(ask("newer")), Permit) and made.verify() == ()
+
+
+def test_each_start_of_a_charge_that_fails_counts_once() -> None:
+    made = ledger(SHARED)
+    for number in range(4):
+        granted = permit(made, ask("again"))
+        assert made.history()[0].failures == number
+        made.failed(granted, "no memory")
+    for asking in (ask("again"), ask("new")):
+        with pytest.raises(TooManyResumes, match="started 4 times without"):
+            made.reserve(asking)
+    made.allow_resume("r1")
+    assert (made.history()[0].failures, made.history()[0].resumes) == (0, 0)
+    assert isinstance(made.reserve(ask("new")), Permit) and made.verify() == ()
+
+
+def test_planted_only_what_is_resumed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charges, "failed", lambda db, permit: None)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_failures_of_several_charges_count_together_and_stay_told()
