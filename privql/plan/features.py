@@ -10,6 +10,7 @@ from privql.check.conditions import also, present
 from privql.check.relations import Aggregate, Members
 from privql.domains import grid_of
 from privql.functions.aggregate.within import MOMENTS
+from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
 from privql.kernel.features import (
     STEP_LIMIT,
@@ -35,6 +36,7 @@ from privql.plan.declared import applied
 from privql.plan.moments import moment
 
 _ONE = Const(1, INT)
+_TOO_LONG = LONGEST + 1  # characters
 
 
 def gathered(
@@ -96,7 +98,7 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             greatest = one.function in ("max", "bool_or")
             return feature("extreme", Extreme(one.argument, greatest, one.where), one.type)
         case "mode":
-            return feature("mode", Mode(one.argument, one.where), one.type)
+            return feature("mode", Mode(one.argument, _short(one)), one.type)
         case "bit_and":
             return feature("bits", Bits("AND", one.argument, one.where), INT)
         case "bit_or":
@@ -104,12 +106,13 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
         case "bit_xor":
             return feature("bits", Bits("XOR", one.argument, one.where), INT)
         case "string_agg":
-            order = tuple(Order(key.value, key.descending, key.nulls_first) for key in one.order)
+            order = tuple(Order(_beginning(key.value), key.descending, key.nulls_first) for key in one.order)
             separator = _constant(one)
             assert isinstance(separator, str)
-            return feature("text", Splice(one.argument, separator, order, one.where), one.type)
+            # a text that is too long makes the whole too long, however much there is of it
+            return feature("text", Splice(_beginning(one.argument), separator[:_TOO_LONG], order, one.where), one.type)
         case "quantile_disc":
-            return feature("place", Quantile(one.argument, _share(one), "LEAST", one.where), one.type)
+            return feature("place", Quantile(one.argument, _share(one), "LEAST", _short(one)), one.type)
         case "median" | "quantile_cont":
             share = _share(one)
             low = feature("below", Quantile(one.argument, share, "BELOW", one.where), FLOAT)
@@ -127,6 +130,19 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             return moment(one, _present(one), lambda suffix, made: feature(suffix, made, _moment_type(made)))
         case function:
             raise Unproved(f"no feature of a unit is a {function}")
+
+
+def _short(one: Aggregate) -> Scalar | None:
+    """Where the value, if it is a text, is no longer than those that are made: all of them are held."""
+    assert one.argument is not None
+    if one.argument.type.kind != "TEXT":
+        return one.where
+    return also(one.where, applied("le", applied("length", one.argument), Const(LONGEST, INT)))
+
+
+def _beginning(value: Scalar) -> Scalar:
+    """Of a text, as much as tells that it is longer than any that is made."""
+    return applied("left", value, Const(_TOO_LONG, INT)) if value.type.kind == "TEXT" else value
 
 
 def _moment_type(made: Feature) -> ValueType:

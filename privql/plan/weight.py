@@ -5,11 +5,12 @@ from __future__ import annotations
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
 from privql.functions.scalar.text import GROWING, LONGEST
-from privql.kernel.scalars import Apply
+from privql.kernel.scalars import Apply, Const
 from privql.kernel.terms import Relation
 
 FEW = 8  # relations that cannot come to much
 PARTS = 12_000  # of the statement that the engine is given
+WRITTEN = 1_000  # characters of a text that is no longer than many that are stored
 CHARACTERS = 200_000_000  # that texts made of one private row may have, where it meets many public ones
 
 
@@ -35,14 +36,24 @@ def weighed(term: Relation, met: int, span: Span) -> None:
 
 
 def _weight(record: object, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Records in it, and texts that may be longer than those of which they are made, as often as they are written out.
-    One that is in several places is looked at once."""
+    """Records in it, and texts that may be longer than those of which they are made or are written as long ones, as
+    often as they are written out. One that is in several places is looked at once."""
     found = known.get(id(record))
     if found is None:
-        parts, growing = 1, int(isinstance(record, Apply) and record.op in GROWING)
+        parts, growing = 1, int(_is_long(record))
         for each in inside(record):
             below = _weight(each, known)
             parts += below[0]
             growing += below[1]
         found = known[id(record)] = parts, growing
     return found
+
+
+def _is_long(record: object) -> bool:
+    match record:
+        case Apply(op=op):
+            return op in GROWING
+        case Const(value=str() as text):
+            return len(text) > WRITTEN
+        case _:
+            return False

@@ -35,13 +35,13 @@ def read_by(calls: Calls) -> list[Scalar]:
 
 def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[str, ValueType]) -> Stable:
     """All columns, and one for each call. Windows are within a unit anyway, so to partition by it adds nothing."""
-    for id, call in calls:
+    needed: list[dict[str, KernelCall]] = [{} for _ in calls]
+    values = [_value(id, call, made) for (id, call), made in zip(calls, needed, strict=True)]
+    below = held.of_windows(below, [one for made in needed for one in made.values()])
+    for (id, call), value, made in zip(calls, values, needed, strict=True):
         before = sorted(below.columns)
-        made: dict[str, KernelCall] = {}
-        value = _value(id, call, made)
         partition = tuple(p for p in call.partition if not (isinstance(p, Field) and p.name in units))
         order = tuple(Order(key.value, key.descending, key.nulls_first) for key in call.order)
-        below = held.of_windows(below, made.values())
         below = rules.window(below, partition, order, tuple(made.items()))
         below = rules.compute(below, (*((name, Field(name, types[name])) for name in before), (id, value)))
     return below
