@@ -145,9 +145,6 @@ class Engine(Querying, Protocol):
     def complete(self, table: str, columns: Columns) -> bool:
         """For the owner: whether every row has a value in each of these columns."""
 
-    def interrupt(self) -> None:
-        """Stop the running query, from another thread; it fails."""
-
     def close(self) -> None: ...
 
 

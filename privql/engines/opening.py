@@ -169,10 +169,6 @@ class Engines:
     def complete(self, table: str, columns: Columns) -> bool:
         return self._beforehand(table, lambda engine: engine.complete(table, columns))
 
-    def interrupt(self) -> None:
-        for engine in list(self._opened.values()):
-            engine.interrupt()
-
     def progress(self) -> float | None:
         """How far the one is that is at work; None if none is, or it does not know."""
         known = [each.progress() for each in list(self._opened.values()) if isinstance(each, Progressing)]

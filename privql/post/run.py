@@ -123,11 +123,6 @@ class PostProcessor:
         ((most,),) = self._attempt(found)
         return max(int(most), 1)
 
-    def interrupt(self) -> None:
-        """Stop what is running, from another thread; it fails."""
-        if self._connection is not None:
-            self._connection.interrupt()
-
     def close(self) -> None:
         connection, self._connection = self._connection, None
         self._opened.clear()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -20,6 +18,7 @@ from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar
 from privql.kernel.sums import Key, Sums
 from privql.kernel.terms import Filter, KeepRows, Relation
+from tests.engines.breaking_off import ctrl_c
 from tests.engines.small import SALT, cells, engine, scan
 
 # ---- shut in
@@ -149,30 +148,6 @@ def test_preflight_names_what_is_missing(tmp_path: Path) -> None:
             e.preflight([scan((("x", INT),), None, "a")])
 
 
-def test_interrupted_from_another_thread_it_fails_and_goes_on() -> None:
-    count = 1_500_000
-    data = {"u": np.arange(count) % 1000, "b": np.arange(count)}
-    relation: Relation = scan((("b", INT),), ("u", INT))
-    for _ in range(3):
-        relation = KeepRows(relation, 10_000)
-    with engine(data, threads=1) as e:
-        timer = threading.Timer(0.3, e.interrupt)
-        timer.start()
-        with pytest.raises(EngineError, match="could not complete"):
-            e.run(Sums(relation, (), (Tally(),)), SALT)
-        timer.join()
-        assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
-
-
-@pytest.fixture
-def heeding() -> Iterator[None]:
-    """Ctrl-C is heard, as it is not where a shell has put the tests into the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heeding")
 def test_ctrl_c_is_no_failure_of_the_engine() -> None:
     """It says so, keeps no incident, and goes on; an error that only reads like it does not pass for it."""
     relation: Relation = scan((("b", INT),), ("u", INT))
@@ -181,11 +156,8 @@ def test_ctrl_c_is_no_failure_of_the_engine() -> None:
     failed: list[BaseException] = []
     count = 1_500_000
     with engine({"u": np.arange(count) % 1000, "b": np.arange(count)}, threads=1, owner_log=failed.append) as e:
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
+        with ctrl_c(0.3):
             e.run(Sums(relation, (), (Tally(),)), SALT)
-        timer.join()
         assert not failed
         assert e.run(Sums(scan((("b", INT),)), (), (Tally(),)), SALT).tolist() == [[count]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ from privql.engines.opening import open_engine
 from privql.engines.postgres.engine import PostgresEngine
 from privql.engines.postgres.roles import Granted, role_script
 from tests.engines import on_postgres
+from tests.engines.breaking_off import ctrl_c
 from tests.engines.on_postgres import asked, opened, own_schema, schema_of
 
 SALT = b"salt"
@@ -170,16 +170,13 @@ def test_of_one_state_what_fails_leaves_the_rest(server: Any) -> None:
 SLOW = "CREATE VIEW t AS SELECT pg_sleep(20)::text AS x"
 
 
-def test_another_thread_can_stop_it(server: Any) -> None:
+def test_ctrl_c_stops_it(server: Any) -> None:
     server.execute(SLOW)
     columns = (("x", TEXT),)
     with opened(server) as engine:
         began = time.monotonic()
-        timer = threading.Timer(1, engine.interrupt)
-        timer.start()
-        with pytest.raises(EngineError, match="could not complete"):
+        with ctrl_c(1):
             engine.groups(Keys(asked(columns), columns), SALT)
-        timer.join()
         assert time.monotonic() - began < 15
 
 

@@ -79,9 +79,6 @@ class DuckDBEngine(SqlEngine):
         self._sources[table] = Source()
         self._tables[table] = Table(relation, described(self._connection, relation))
 
-    def interrupt(self) -> None:
-        self._connection.interrupt()
-
     def progress(self) -> float | None:
         """For the owner, from another thread: which part of the running statement is done. It follows from rows."""
         try:

@@ -75,10 +75,6 @@ class PostgresEngine(SqlEngine):
         """A table of these values, written into each statement that reads it."""
         self._held[table] = FoundTable(constant_table(columns, rows))
 
-    def interrupt(self) -> None:
-        with suppress(Exception):
-            self._connection.cancel_safe(timeout=5)
-
     def close(self) -> None:
         self._connection.close()
 

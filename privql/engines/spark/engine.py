@@ -41,15 +41,23 @@ class SparkEngine(SqlEngine):
         self.session, self._inside, self._leave = session, dict(tables), leave
         self._tables: dict[str, Table] = {}
 
-    def interrupt(self) -> None:
-        with suppress(Exception):  # of a server that is gone nothing runs any more
-            self.session.interruptAll()
-
     def close(self) -> None:
         with self._turn, suppress(Exception):  # a server that is gone has nothing left to close
             self._leave()
 
     # ---- inside
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Whoever breaks off, by Ctrl-C say, stops the server: it would go on with what nobody waits for."""
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException:
+            with suppress(Exception):  # of a server that is gone nothing runs any more
+                self.session.interruptAll()
+            raise
 
     def _look(self, table: str) -> Table:
         """Its columns may have changed since it was last looked at."""

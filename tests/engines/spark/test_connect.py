@@ -20,6 +20,7 @@ from privql.kernel.features import Tally
 from privql.kernel.scalars import INT
 from privql.kernel.sums import Sums
 from privql.kernel.terms import Scan, Unit
+from tests.engines.breaking_off import ctrl_c
 from tests.engines.conformance import SALT, wrong
 from tests.engines.files import write
 from tests.engines.spark import local
@@ -52,6 +53,10 @@ def test_a_server_answers_and_its_end_is_told_in_constant_words(master: str, tmp
         try:
             _sums(engine, table, tmp_path)
             _policy(address, engine, tmp_path)
+            _endless(engine)
+            with ctrl_c(5):
+                engine.run(ENDLESS, SALT)
+            assert not engine.session.interruptAll(), "nothing of it runs any more"
             assert not said
             _killed(engine, process)
         finally:
@@ -84,16 +89,22 @@ def _policy(address: str, engine: Any, folder: Path) -> None:
         assert abs(rows[place][0] - 5000) <= 2 and abs(rows[place][1] - 40) < 0.1
 
 
-def _killed(engine: Any, process: Any) -> None:
+ENDLESS = Sums(Scan("table", Unit("person"), ("u", INT), False, ()), (), (Tally(),))
+
+
+def _endless(engine: Any) -> None:
     engine.session.sql(
         "SELECT a.id AS u FROM range(3000000) a CROSS JOIN range(1000000) b WHERE a.id % 7 <> b.id % 11"
     ).createOrReplaceTempView("stored")
     engine.preflight([Scan("table", Unit("person"), ("u", INT), False, ())])
+
+
+def _killed(engine: Any, process: Any) -> None:
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            engine.run(Sums(Scan("table", Unit("person"), ("u", INT), False, ()), (), (Tally(),)), SALT)
+            engine.run(ENDLESS, SALT)
         except EngineError as error:
             raised.append(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +19,7 @@ from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field
 from privql.kernel.sums import Key, Keys, Sums
 from privql.kernel.terms import Filter, Relation, Scan, Unit
+from tests.engines.breaking_off import ctrl_c
 from tests.engines.small import SALT
 from tests.engines.spark.local import engine
 
@@ -85,28 +85,15 @@ def test_a_session_keeps_its_own_settings(spark: Any, tmp_path: Path) -> None:
     assert spark.sql("SELECT 1 AS one").collect()[0].one == 1  # and it is still there
 
 
-def test_a_query_is_interrupted_from_another_thread(spark: Any, tmp_path: Path) -> None:
+def test_ctrl_c_stops_a_query_and_its_jobs(spark: Any, tmp_path: Path) -> None:
     rows = 2_000
     with small(spark, tmp_path, u=list(range(rows)), x=[0] * rows) as opened:
         own = opened.session
         slow = own.sql("SELECT a.id AS u, b.id % 3 AS x FROM range(3000000) a CROSS JOIN range(1000000) b")
         slow.createOrReplaceTempView("stored_t")
-        raised: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                opened.run(total(scan(("x", INT))), SALT)
-            except EngineError as error:
-                raised.append(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        deadline = time.monotonic() + 120
-        while thread.is_alive() and time.monotonic() < deadline:
-            time.sleep(1)
-            opened.interrupt()
-        thread.join(1)
-        assert not thread.is_alive() and len(raised) == 1
+        with ctrl_c(8):
+            opened.run(total(scan(("x", INT))), SALT)
+        assert not opened.session.interruptAll(), "nothing of it runs any more"
         assert opened.session.sql("SELECT 1 AS one").collect()[0].one == 1
 
 
