@@ -62,7 +62,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0506": "the accuracy costs more than the query allows",
     "PQL0507": "the aggregates alone spend more than the query",
     "PQL0508": "BEGIN, COMMIT and ROLLBACK do not go together",
-    "PQL0509": "a query that was never answered waits for the owner",
+    "PQL0509": "what failed four times waits for the owner",
     "PQL0510": "the ledger cannot go on",
     "PQL0511": "a call from Python cannot be carried out",
     "PQL0512": "a release is not made again",

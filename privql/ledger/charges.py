@@ -92,6 +92,7 @@ def _run_again(
 
 def _resumed(db: sqlite3.Connection, ledger_id: str, query: Asked, number: int, resumes: int) -> Permit:
     check_resumes(release_id(number), resumes)
+    check_waiting(db, query.analyst, query.data_version, besides=number)
     db.execute("UPDATE charge SET resumes = resumes + 1 WHERE id = ?", (number,))
     chain.append(db, "resumes", number)
     return _permit(number, ledger_id, query, lines(db, number), resumes + 1)
@@ -164,11 +165,10 @@ def drawn(db: sqlite3.Connection, release: str) -> tuple[Draw, ...]:
 
 
 def failed(db: sqlite3.Connection, permit: Permit) -> None:
-    """This start of it: what comes of the next takes nothing of that back."""
-    number, failures = charge_number(permit.release_id), permit.resumes + 1
-    done = db.execute("UPDATE charge SET failures = ? WHERE id = ? AND failures < ?", (failures, number, failures))
-    if done.rowcount:
-        chain.append(db, "failures", number)
+    """Once for each permit that comes to this; an answer that is given later takes nothing of it back."""
+    number = charge_number(permit.release_id)
+    db.execute("UPDATE charge SET failures = failures + 1 WHERE id = ?", (number,))
+    chain.append(db, "failures", number)
 
 
 def draw(db: sqlite3.Connection, permit: Permit, step: int, spent: Mapping[str, Events], noisy: bytes) -> bytes:

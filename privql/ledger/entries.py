@@ -34,13 +34,12 @@ def entry(db: sqlite3.Connection, release: str) -> Entry | None:
 
 
 def _entries(db: sqlite3.Connection, rows: Iterator[Any]) -> Iterator[Entry]:
-    for number, analyst, query, parameters, policy, data, measured, state, resumes, failures, *times, plan in rows:
+    for number, analyst, query, parameters, policy, data, measured, *life, reserved, released, plan in rows:
+        state, resumes, failures = life
         names = db.execute("SELECT spelling FROM release_name WHERE charge = ? ORDER BY analyst, name", (number,))
         paid, named = accounts.lines(db, number), tuple(name for (name,) in names.fetchall())
         asked = analyst, query, parameters, policy, data, measured
-        reserved, released = times
-        life = state, resumes, failures, reserved, released
-        yield Entry(release_id(number), *asked, paid, *life, named, plan)
+        yield Entry(release_id(number), *asked, paid, state, resumes, failures, reserved, released, named, plan)
 
 
 def _plans(db: sqlite3.Connection) -> Iterator[PlanEntry]:

@@ -32,10 +32,10 @@ class NameTaken(LedgerError):
 
 
 class TooManyResumes(LedgerError):
-    """A charge was reserved, resumed as often as allowed, and still has no answer. `release` may be several."""
+    """A charge was reserved, resumed as often as allowed, and still has no answer."""
 
-    def __init__(self, release: str, what: str) -> None:
-        self.release = release
+    def __init__(self, releases: tuple[str, ...], what: str) -> None:
+        self.releases = releases
         super().__init__(what)
 
 

@@ -143,10 +143,11 @@ class Ledger:
             row = db.execute("SELECT files FROM verified WHERE name = ?", (fold(table),)).fetchone()
         return None if row is None else str(row[0])
 
-    def allow_resume(self, release_id: str) -> None:
-        """The owner has looked at a charge that was resumed too often; it may be resumed again."""
+    def allow_resume(self, *release_ids: str) -> None:
+        """The owner has looked at charges that failed, or have no answer: they may be resumed, and count no more."""
         with self._store.transaction() as db:
-            charges.allow_resume(db, release_id)
+            for release_id in release_ids:
+                charges.allow_resume(db, release_id)
 
     def forget(
         self, release_id: str | None = None, *, analyst: str | None = None, before: str | None = None, by: str = ""
@@ -166,9 +167,10 @@ class Ledger:
     def failed(self, permit: Permit, words: str) -> str | None:
         """What was begun under a charge failed. It counts, and the owner finds the words under the number returned."""
         self._own(permit)
+        number = incidents.noted(self._store.path, permit.release_id, permit.analyst, words) if self._in_file else None
         with self._store.transaction() as db:
             charges.failed(db, permit)
-        return incidents.noted(self._store.path, permit.release_id, permit.analyst, words) if self._in_file else None
+        return number
 
     def incidents(self) -> tuple[incidents.Incident, ...]:
         """The owner's: what failed, and how."""

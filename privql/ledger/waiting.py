@@ -19,32 +19,34 @@ _AGAIN = (  # as the index says it that holds these alone
 def check_resumes(release: str, resumes: int) -> None:
     if resumes + 1 >= MOST_STARTS:
         raise TooManyResumes(
-            release,
+            (release,),
             f"this query was charged once and started {resumes + 1} times without an answer ({release}): the owner has "
             "to look at it before it may run again",
         )
 
 
-def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str) -> None:
-    """Before anything new is charged, or begun that was paid for; `data_version` tells the tables, as a charge does.
+def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str, besides: int = 0) -> None:
+    """Before anything is charged, or begun that was paid for; `data_version` tells the tables, as a charge does.
 
-    What failed counts though it was answered later, and what was only broken off until then.
+    What failed counts though it was answered later, and what was only broken off until then. A charge that is taken up
+    again has starts of its own: it waits for those of others, `besides` these.
     """
     asked = json.loads(data_version).keys()
     starts: dict[str, dict[str, int]] = defaultdict(dict)  # by table and charge
     for number, state, resumes, failures, other in db.execute(_AGAIN, (analyst,)).fetchall():
         started = resumes + 1 if state == "reserved" and resumes else 0
-        for table in asked & json.loads(other).keys():
-            starts[table][f"r{number}"] = max(started, failures)
-    full = {table: of for table, of in sorted(starts.items()) if sum(of.values()) >= MOST_STARTS}
+        if number != besides and (count := max(started, failures)):
+            for table in asked & json.loads(other).keys():
+                starts[table][f"r{number}"] = count
+    full = {table: counts for table, counts in sorted(starts.items()) if sum(counts.values()) >= MOST_STARTS}
     if full:
-        of = {release: count for counts in full.values() for release, count in counts.items() if count}
-        times, tables = sum(of.values()), ", ".join(f"`{table}`" for table in full)
-        started, them = (f"was charged once and started {times} times", "it")
-        if len(of) > 1:
+        told = {release: count for counts in full.values() for release, count in counts.items()}
+        times, tables = sum(told.values()), ", ".join(f"`{table}`" for table in full)
+        started, them = f"was charged once and started {times} times", "it"
+        if len(told) > 1:
             started, them = f"were started {times} times in all", "them"
         raise WaitsForOwner(
-            " ".join(of),
-            f"{', '.join(of)} {started} without an answer: before the owner has looked at {them}, nothing new is "
-            f"asked of {tables} in your name",
+            tuple(told),
+            f"{', '.join(told)} {started} without an answer: before the owner has looked at {them}, nothing is "
+            f"started on {tables} in your name",
         )

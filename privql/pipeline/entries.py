@@ -73,10 +73,9 @@ def incidents(ledger: str | Path) -> tuple[Incident, ...]:
 
 
 def allow(ledger: str | Path, releases: Sequence[str]) -> None:
-    """The owner's: charges that were started too often without an answer may be taken up again."""
+    """The owner's: charges that failed, or have no answer, may be taken up again, and count no more."""
     with opened(ledger) as found:
-        for release in releases:
-            found.allow_resume(release)
+        found.allow_resume(*releases)
 
 
 def audit(ledger: str | Path, anchors: str | None = None) -> tuple[str, ...]:

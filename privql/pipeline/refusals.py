@@ -24,8 +24,9 @@ def ledger_refused(problem: LedgerError, check: StatementCheck, ledger: Ledger, 
             help = "ask anew, with the accuracy that is wanted"
             return refuse("PQL0513", str(problem), check.span, help=help).in_source(check.source)
         case TooManyResumes():
-            why = "whether the data made it fail is something that no charge pays for"
-            help = f"ask the owner: `privql ledger allow {problem.release}` lets it run again; nothing was charged now"
+            why = "whether the data made queries fail is something that no charge pays for"
+            allow = f"privql ledger allow {' '.join(problem.releases)}"
+            help = f"ask the owner to look, and to run `{allow}`; nothing was charged now"
             return refuse("PQL0509", str(problem), check.span, why=why, help=help).in_source(check.source)
         case _:
             return refuse("PQL0510", str(problem), check.span).in_source(check.source)

@@ -7,7 +7,8 @@ query that fails. So what all of a query's groups, or windows, hold together has
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable
 
 from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
@@ -19,7 +20,7 @@ BYTES = 2**27  # of a unit
 VALUES = 1_000_000
 FRAMED = 3_000  # rows whose frames differ: 4,500,000 values at most
 _HELD = (Quantile, Mode, Splice)
-_VALUE, _CHARACTER = 8, 4  # bytes; a DECIMAL has two values', a text its characters' beside its own
+_VALUE, _CHARACTER = 8, 4  # bytes: a DECIMAL takes two values, a text two and its characters
 
 
 def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
@@ -27,28 +28,30 @@ def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
     return _cut(below, min(VALUES, max(1, BYTES // sum(held.values())))) if held else below
 
 
-def of_windows(below: Stable, calls: Iterable[WindowCall]) -> Stable:
-    held = [(call.feature, call.frame) for call in calls if isinstance(call, Over) and isinstance(call.feature, _HELD)]
+def of_windows(below: Stable, windows: Iterable[Iterable[WindowCall]]) -> Stable:
+    """The calls of each window; what two of them hold is held twice, even if it is the same."""
+    held = [
+        (window, call.feature, call.frame)
+        for window, calls in enumerate(windows)
+        for call in calls
+        if isinstance(call, Over) and isinstance(call.feature, _HELD)
+    ]
     if not held:
         return below
     # where the frame is the same they are held once, but carried along by each row; and the most frequent is looked
     # for by each
-    framed = any(frame is not None or isinstance(feature, Mode) for feature, frame in held)
-    lists = {(_listed(of), frame): (_width(of), _rows(frame)) for of, frame in held}
-    return _cut(below, _beside(FRAMED if framed else VALUES, [*lists.values()]))
+    framed = any(frame is not None or isinstance(feature, Mode) for _, feature, frame in held)
+    lists = {(window, _listed(of), frame): (_width(of), _rows(frame)) for window, of, frame in held}
+    return _cut(below, _beside(FRAMED if framed else VALUES, lists.values()))
 
 
-def _beside(most: int, held: Sequence[tuple[int, int | None]]) -> int:
-    """So many rows, if what they have beside them comes to no more."""
+def _beside(most: int, held: Collection[tuple[int, int | None]]) -> int:
+    """As many rows, of `most`, as have no more beside them than may be held; at least one."""
 
-    def fits(rows: int) -> bool:
-        return rows * sum(width * min(rows, frame or rows) for width, frame in held) <= BYTES
+    def beside(rows: int) -> int:
+        return rows * sum(width * min(rows, frame or rows) for width, frame in held)
 
-    least = 1
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if fits(middle) else (least, middle - 1)
-    return least
+    return max(1, bisect_right(range(1, most + 1), BYTES, key=beside))
 
 
 def _rows(frame: Frame | None) -> int | None:

@@ -10,7 +10,7 @@ from privql.kernel.terms import Relation
 
 FEW = 8  # relations that cannot come to much
 PARTS = 12_000  # of the statement that the engine is given
-WRITTEN = 1_000  # characters of a text that is no longer than many that are stored
+WRITTEN = 1_000  # characters: a longer text, written out, counts as one that is made
 CHARACTERS = 200_000_000  # that texts made of one private row may have, where it meets many public ones
 
 
@@ -36,11 +36,11 @@ def weighed(term: Relation, met: int, span: Span) -> None:
 
 
 def _weight(record: object, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Records in it, and texts that may be longer than those of which they are made or are written as long ones, as
-    often as they are written out. One that is in several places is looked at once."""
+    """Records in it, and texts that may be long, made so or written so, each as often as it is written out. One that is
+    in several places is looked at once."""
     found = known.get(id(record))
     if found is None:
-        parts, growing = 1, int(_is_long(record))
+        parts, growing = 1, int(_may_be_long(record))
         for each in inside(record):
             below = _weight(each, known)
             parts += below[0]
@@ -49,7 +49,7 @@ def _weight(record: object, known: dict[int, tuple[int, int]]) -> tuple[int, int
     return found
 
 
-def _is_long(record: object) -> bool:
+def _may_be_long(record: object) -> bool:
     match record:
         case Apply(op=op):
             return op in GROWING

@@ -37,7 +37,7 @@ def windowed(below: Stable, calls: Calls, units: frozenset[str], types: Mapping[
     """All columns, and one for each call. Windows are within a unit anyway, so to partition by it adds nothing."""
     needed: list[dict[str, KernelCall]] = [{} for _ in calls]
     values = [_value(id, call, made) for (id, call), made in zip(calls, needed, strict=True)]
-    below = held.of_windows(below, [one for made in needed for one in made.values()])
+    below = held.of_windows(below, [made.values() for made in needed])
     for (id, call), value, made in zip(calls, values, needed, strict=True):
         before = sorted(below.columns)
         partition = tuple(p for p in call.partition if not (isinstance(p, Field) and p.name in units))

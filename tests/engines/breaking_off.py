@@ -22,5 +22,6 @@ def ctrl_c(after: float) -> Iterator[None]:
         with pytest.raises(KeyboardInterrupt):
             yield
     finally:
+        timer.cancel()  # what failed before must not be broken off, nor the tests behind it
         timer.join()
         signal.signal(signal.SIGINT, before)

@@ -41,6 +41,11 @@ MADE = "REPEAT(CAST(minutes AS TEXT), 3)"
             " FROM visits",
             int((held.BYTES / (2 * TEXT)) ** 0.5),
         ),
+        (
+            f"LENGTH(STRING_AGG({MADE}, '') OVER (PARTITION BY pid)) +"
+            f" LENGTH(STRING_AGG({MADE}, '') OVER (PARTITION BY pid, vid - vid)) AS x FROM visits",
+            int((held.BYTES / (2 * TEXT)) ** 0.5),
+        ),
     ],
 )
 def test_all_that_is_held_together_has_a_bound(asked: str, most: int) -> None:

@@ -147,8 +147,8 @@ class Model:
             return False
         return budget.cap <= cap or bears(cap, shares, order, Unit(own, at), dearer)
 
-    def waits(self, analyst: str, tables: tuple[str, ...]) -> bool:
-        mine = [one for one in self.charges.values() if one.owner == analyst]
+    def waits(self, analyst: str, tables: tuple[str, ...], besides: Kept | None = None) -> bool:
+        mine = [one for one in self.charges.values() if one.owner == analyst and one is not besides]
         return any(sum(one.starts for one in mine if table in one.tables) >= 4 for table in tables)
 
     def sees(self, number: str, analyst: str) -> bool:
@@ -219,7 +219,7 @@ class Model:
             return "replayed"
         if mine:
             one = self.charges[mine[-1]]
-            if one.resumes >= 3:
+            if one.resumes >= 3 or self.waits(analyst, request.tables, one):
                 assert isinstance(found, LedgerError)
                 return "waits"
             assert isinstance(found, Permit) and found.release_id == mine[-1]
@@ -303,7 +303,7 @@ class Model:
         """Its noise is what was drawn first, and its answer the first that was stored."""
         one = self.charges[permit.release_id]
         if int(permit.release_id[1:]) % 7 == 0:
-            one.failures = one.resumes + 1
+            one.failures += 1
             self.made.failed(permit, "whatever the engine said")
         before = self.made.drawn(permit)
         noisy = self.made.draw(permit, 0, asked, os.urandom(4))

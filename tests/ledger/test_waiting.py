@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from privql.kernel.filters import DEFAULT
@@ -16,24 +18,49 @@ def test_failures_of_several_charges_count_together_and_stay_told() -> None:
     began = [permit(made, ask(f"began {number}")) for number in range(9)]  # under way, or broken off: nothing failed
     for granted in began[:3]:
         made.failed(granted, "no memory")
-        made.failed(granted, "said of the same start")
         made.release(granted, b"answered by another")
     other = permit(made, ask("other", tables=("visits",)))
     made.failed(other, "no memory")
     assert isinstance(made.reserve(ask("new")), Permit), "three of these tables"
     made.failed(permit(made, ask("both", tables=("patients", "visits"))), "no memory")
-    with pytest.raises(WaitsForOwner, match=r"r1, r2, r3, r12 were started 4 times in all.*of `patients` in") as caught:
+    with pytest.raises(WaitsForOwner, match=r"r1, r2, r3, r12 were started 4 times in all.*started on `patients` in") as caught:
         made.reserve(ask("newer"))
-    assert caught.value.release == "r1 r2 r3 r12"
+    assert caught.value.releases == ("r1", "r2", "r3", "r12")
     assert isinstance(made.reserve(ask("newer", tables=("visits",))), Permit)
     assert isinstance(made.reserve(ask("newer", analyst="bob")), Permit)
     assert isinstance(made.reserve(ask("began 1")), Replay)
-    made.release(permit(made, ask("began 4")), b"taken up again")
+    with pytest.raises(WaitsForOwner):
+        made.reserve(ask("began 4"))
     made.forget("r1")
     with pytest.raises(WaitsForOwner):
         made.reserve(ask("newer"))
     made.allow_resume("r1")
     assert isinstance(made.reserve(ask("newer")), Permit) and made.verify() == ()
+
+
+def test_what_was_charged_and_broken_off_is_not_a_store_of_failures() -> None:
+    made = ledger(SHARED)
+    for number in range(12):
+        made.reserve(ask(number))
+    failures = 0
+    for _ in range(3):
+        for number in range(12):
+            with suppress(TooManyResumes):
+                made.failed(permit(made, ask(number)), "no memory")
+                failures += 1
+    assert failures <= 7 and made.verify() == ()
+
+
+def test_what_was_broken_off_counts_until_it_is_answered() -> None:
+    made = ledger(SHARED)
+    for _ in range(3):
+        granted = permit(made, ask("slow"))
+    made.failed(granted, "no memory")
+    made.release(permit(made, ask("slow")), b"answered")
+    assert made.history()[0].failures == 1
+    for number in range(2):
+        made.failed(permit(made, ask(number)), "no memory")
+    assert isinstance(made.reserve(ask("new")), Permit)
 
 
 def test_each_start_of_a_charge_that_fails_counts_once() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from privql.engines.connections import ConnectionProblem
-from privql.engines.duckdb.sources import COLLATED, described, paths
+from privql.engines.duckdb.sources import STORED_TEXT, described, paths
 from privql.engines.interface import EngineError, OwnerLog, Source, Stored, Tables
 from privql.engines.sql.expressions import name, text
 from privql.engines.sql.stored import Table
@@ -77,5 +77,5 @@ def table_of_database(
         raise EngineError("missing source", table)
     relation = f"{database}.{name(schema)}.{name(own)}"
     columns = described(connection, relation)
-    # under which collation a column is, is not told; here texts are equal if all of their characters are
-    return Table(relation, {column: COLLATED if type == "VARCHAR" else type for column, type in columns.items()})
+    # the engine does not tell a column's collation, under which texts may be equal whose characters are not
+    return Table(relation, {column: STORED_TEXT if type == "VARCHAR" else type for column, type in columns.items()})

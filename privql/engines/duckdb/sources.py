@@ -142,7 +142,7 @@ def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
 PLACE = "(CAST(file_index AS BIGINT) * BIGINT '1099511627776' + file_row_number)"  # what every Parquet file has
 
 
-COLLATED = "VARCHAR COLLATE NOCASE"  # a text for which `Ann` and `ann` may be one
+STORED_TEXT = "VARCHAR COLLATE NOCASE"  # any text of a database: its collation is not told, and may be such
 _AS_THEY_ARE = {"BIGINT": INT, "DOUBLE": FLOAT, "BOOLEAN": BOOL, "VARCHAR": TEXT}
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 
@@ -156,7 +156,7 @@ def _read_column(own: str, physical: str) -> Spelled | None:
     """A stored column as a value of the language, in the type nearest to the engine's; None if there is none."""
     column = name(own)
     call, leaf = Call("", (), TEXT, count(), DUCKDB), Spelled(column, TEXT, leaf=True)
-    if physical == COLLATED:
+    if physical == STORED_TEXT:
         return Spelled(f"({column} COLLATE C)", TEXT, leaf=True)
     if physical in _AS_THEY_ARE:
         return Spelled(column, _AS_THEY_ARE[physical], leaf=True, loose=physical == "DOUBLE")

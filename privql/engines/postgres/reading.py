@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from privql.engines.postgres.expressions import double, let, null, plain, text
+from privql.engines.sql.casts import A_FLOAT, A_NUMBER
 from privql.engines.sql.expressions import Call, Spelled
 from privql.kernel.scalars import FLOAT, INT, TEXT
 
-_NUMBER = text(r"^ *[+-]?[0-9]+(\.[0-9]+)? *$")
+_NUMBER = text(f"^{A_NUMBER}$")
 # All that INT and DECIMAL can tell: leading zeros and more than 40 digits behind the point make no difference to them.
 _TOLD = text(r"^ *([+-]?)0*([0-9]{1,38}(?:\.[0-9]{1,40})?)[0-9]* *$")
 _NOT_LARGE = text(r"^ *[+-]?0*[0-9]{1,38}(\.[0-9]+)? *$")
-_FLOAT = text(r"^ *[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)? *$")
+_FLOAT = text(f"^{A_FLOAT}$")
 _FLOAT_IN_RANGE = text(r"^ *[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9][0-9]?)? *$")
 # What is shorter has no more digits than that. (A pattern that counts so many takes ten times as long.)
 _FEW, _IN_RANGE = 38, 60

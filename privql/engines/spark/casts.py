@@ -17,7 +17,7 @@ def cast(call: Call) -> Spelled | str:
     (arg,) = call.args
     target = type_name(call.result)
     if arg.type.kind == "NULL":
-        return f"CAST(NULL AS {target})"
+        return call.null
     if arg.type == call.result:
         return arg
     match arg.type.kind, call.result.kind:

@@ -1,4 +1,4 @@
-"""What a text must look like to be cast. A pattern is asked first, for engines read more than the language does."""
+"""What a text must look like to be cast: it is matched first, as engines accept more than the language does."""
 
 from __future__ import annotations
 

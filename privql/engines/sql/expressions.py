@@ -47,7 +47,7 @@ class Call:
 
     @property
     def null(self) -> str:
-        """What it is where it is nothing, of its type."""
+        """NULL, of the result's type."""
         return self.dialect.literal(None, self.result).sql
 
     def let(self, args: tuple[Spelled, ...], body: Callable[..., str]) -> str:

@@ -1,4 +1,4 @@
-"""Spellings of sums and differences of moments: which is asked for is told alike, however an engine moves one."""
+"""Sums and differences of moments: which of them an operator means is the same in all engines, its spelling is not."""
 
 from __future__ import annotations
 

@@ -85,6 +85,6 @@ def _similar(given: Value, escape: Value) -> Pattern | None:
     if not isinstance(given, str) or not isinstance(escape, str):
         return None
     try:
-        return _pattern(translated(given, escape))
+        return understood(translated(given, escape))
     except NoPattern:
         return None
