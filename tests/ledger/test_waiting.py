@@ -23,7 +23,7 @@ def test_failures_of_several_charges_count_together_and_stay_told() -> None:
     made.failed(other, "no memory")
     assert isinstance(made.reserve(ask("new")), Permit), "three of these tables"
     made.failed(permit(made, ask("both", tables=("patients", "visits"))), "no memory")
-    with pytest.raises(WaitsForOwner, match=r"r1, r2, r3, r12 were started 4 times in all.*started on `patients` in") as caught:
+    with pytest.raises(WaitsForOwner, match="r1, r2, r3, r12 were started 4 times in all") as caught:
         made.reserve(ask("newer"))
     assert caught.value.releases == ("r1", "r2", "r3", "r12")
     assert isinstance(made.reserve(ask("newer", tables=("visits",))), Permit)

@@ -59,7 +59,7 @@ def is_null(arg: Spelled) -> bool:
 def _written(value: Value, type: ValueType) -> str:
     match type.kind, value:
         case "BOOL", bool():
-            return "TRUE" if value else "FALSE"
+            return f"{'TRUE' if value else 'FALSE'}::boolean"  # by a bare constant nothing may be grouped
         case "INT", int() if INT_MIN <= value <= INT_MAX:
             return whole(int(value))
         case "FLOAT", float() | int() | Fraction() if math.isfinite(value):
