@@ -17,15 +17,19 @@ from privql.kernel.scalars import Apply, Const, Scalar
 from privql.kernel.stable import Stable
 
 BYTES = 2**27  # of a unit
-VALUES = 1_000_000
+VALUES, TEXTS = 1_000_000, 10_000  # rows, however few bytes they come to
 FRAMED = 3_000  # rows whose frames differ: 4,500,000 values at most
 _HELD = (Quantile, Mode, Splice)
 _VALUE, _CHARACTER = 8, 4  # bytes: a DECIMAL takes two values, a text two and its characters
 
 
 def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
-    held = {_listed(feature): _width(feature) for feature in features if isinstance(feature, _HELD)}
-    return _cut(below, min(VALUES, max(1, BYTES // sum(held.values())))) if held else below
+    held = [feature for feature in features if isinstance(feature, _HELD)]
+    if not held:
+        return below
+    most = TEXTS if any(isinstance(one, Splice) or one.value.type.kind == "TEXT" for one in held) else VALUES
+    lists = {_listed(one): _width(one) for one in held}
+    return _cut(below, min(most, max(1, BYTES // sum(lists.values()))))
 
 
 def of_windows(below: Stable, windows: Iterable[Iterable[WindowCall]]) -> Stable:

@@ -171,14 +171,15 @@ def test_rows_of_nobody_are_looked_for_unless_the_server_lets_none_in(server: An
 @pytest.mark.parametrize("bounds", [(-5000, 5000), (0, 700), (300, 99_999_999_99)])
 def test_how_many_numbers_are_nan_is_told_by_their_sum(server: Any, bounds: tuple[int, int]) -> None:
     server.execute("CREATE TABLE t (k text, x numeric(10,2))")
-    random, type, low, high = Random(4), decimal(10, 2), *bounds
+    random, type = Random(4), decimal(10, 2)
+    low, high = bounds
     for key in ("many", "some", "none", "all"):
         some = {"many": 50, "some": 1, "none": 0, "all": 0}[key]
         values = [str(random.randrange(-(10**10) + 1, 10**10) / 100) for _ in range(some)]
         values += ["NULL"] * 3 + ["'NaN'"] * {"many": 7, "some": 40, "none": 0, "all": 9}[key]
         server.execute(f"INSERT INTO t VALUES {', '.join(f'({key!r}, {value})' for value in values)}")
     stored = server.execute("SELECT k, (x * 100)::text FROM t").fetchall()
-    x, steps = Field("x", type), Steps(Field("x", type), Fraction(1, 100), low, high)  # type: ignore[arg-type]
+    x, steps = Field("x", type), Steps(Field("x", type), Fraction(1, 100), low, high)
     some = Apply("lt", (x, Const(Fraction(12), type)), BOOL)
     whats = (Tally(), Total(steps), Balance(steps), Total(steps, some), Balance(steps, some))
     members = ("none", "all", "some", "many", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ if not available():
     pytest.skip("needs a PostgreSQL server: `make test-engines`, or PRIVQL_TEST_PG", allow_module_level=True)
 
 import psycopg
+from psycopg.sql import SQL, Identifier
 
 from privql.engines.opening import open_engine
 from privql.engines.postgres.engine import PostgresEngine
@@ -91,7 +93,7 @@ def test_the_role_of_the_script_reads_what_is_declared_and_nothing_else(server: 
     columns = (("x", INT), ("two words", TEXT))
     with opened(server, address=as_role(role), owner_log=print) as engine:
         engine.preflight([asked(columns)])
-        term = Sums(asked(columns), (), (Tally(), Total(Steps(Field("x", INT), 1, 0, 9))))  # type: ignore[arg-type]
+        term = Sums(asked(columns), (), (Tally(), Total(Steps(Field("x", INT), Fraction(1), 0, 9))))
         engine.rehearse(term)
         assert engine.run(term, SALT).tolist() == [[2, 3]]
         assert engine.advice({"t": Recognised((), ())}) == []
@@ -129,7 +131,7 @@ def test_whatever_goes_wrong_is_said_in_the_same_words(server: Any) -> None:
     server.execute("CREATE VIEW t AS SELECT x::bigint AS x FROM s")
     told: list[BaseException] = []
     with opened(server, owner_log=told.append) as engine:
-        term = Sums(asked((("x", INT),)), (), (Total(Steps(Field("x", INT), 1, 0, 9)),))  # type: ignore[arg-type]
+        term = Sums(asked((("x", INT),)), (), (Total(Steps(Field("x", INT), Fraction(1), 0, 9)),))
         engine.rehearse(term)
         with pytest.raises(EngineError) as failed:
             engine.run(term, SALT)
@@ -212,7 +214,7 @@ def test_nothing_is_written_and_settings_of_the_role_do_not_count(server: Any, r
     with opened(server, "writing") as engine, pytest.raises(EngineError, match="could not complete"):
         engine.groups(Keys(asked((("x", INT),), "writing"), (("x", INT),)), SALT)
     with opened(server) as engine, pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-        engine._connection.execute(f"DELETE FROM {schema_of(server)}.t")  # type: ignore[call-overload]
+        engine._connection.execute(SQL("DELETE FROM {}.t").format(Identifier(schema_of(server))))
 
 
 def test_who_is_not_reached_and_what_is_no_server_is_said(tmp_path: Path) -> None:

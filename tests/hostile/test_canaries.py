@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,6 +20,7 @@ import pytest
 from privql.audit.replay import proved
 from privql.diagnostics import PrivQLError
 from privql.engines.duckdb import DuckDBEngine, spelling
+from privql.kernel.scalars import Value
 from privql.ledger import Ledger
 from privql.pipeline import explain as explaining
 from privql.pipeline.places import Places
@@ -33,7 +35,7 @@ PARTS, EACH, ROWS = range(length(1, 80)), length(4, 13), 1000
 FAILURES = length(2, 3)  # of each part, for which two sessions are opened anew
 
 # A day far outside of the declared ones, and digits that no number of a policy or a price has.
-CANARIES: dict[str, tuple[object, ...]] = {
+CANARIES: dict[str, tuple[Value, ...]] = {
     "a": (71303172, -71303172),
     "b": (71303173,),
     "c": (Fraction(713031749, 10),),
@@ -56,7 +58,7 @@ def canary(choice: random.Random) -> Row:
     row = random_row(choice)
     for name in HOSTILE:
         if CANARIES[name] and choice.random() < 0.5:
-            row[name] = choice.choice(CANARIES[name])  # type: ignore[assignment]
+            row[name] = choice.choice(CANARIES[name])
     return row
 
 
@@ -115,10 +117,11 @@ def seen(opened: Session, query: str, captured: Captured) -> Seen:
 
 def _said(problem: BaseException) -> str:
     """With all that a traceback leads to."""
-    said, at = "", problem
+    said = ""
+    at: BaseException | None = problem
     while at is not None:
         said += f"{at!s} {at!r} {at.__dict__}\n"
-        at = at.__cause__ or at.__context__  # type: ignore[assignment]
+        at = at.__cause__ or at.__context__
     return said
 
 
@@ -250,9 +253,9 @@ TOLD = {
 def test_a_planted_word_is_heard(what: str, captured: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     ask = DuckDBEngine._ask
 
-    def telling(engine: DuckDBEngine, *given: object) -> object:
+    def telling(engine: DuckDBEngine, *given: Any) -> object:
         TOLD[what](engine)
-        return ask(engine, *given)  # type: ignore[arg-type]
+        return ask(engine, *given)
 
     monkeypatch.setattr(DuckDBEngine, "_ask", telling)
     assert told(0, random_queries(0, 1), captured) is not None
@@ -280,9 +283,9 @@ def test_an_explanation_that_follows_from_rows_is_seen(captured: Captured, monke
     read: list[int] = []
     ask = DuckDBEngine._ask
 
-    def asking(engine: DuckDBEngine, *given: object) -> object:
+    def asking(engine: DuckDBEngine, *given: Any) -> object:
         _over_rows(lambda words: read.append(len(words)))(engine)
-        return ask(engine, *given)  # type: ignore[arg-type]
+        return ask(engine, *given)
 
     monkeypatch.setattr(DuckDBEngine, "_ask", asking)
     monkeypatch.setattr(explaining, "explain", lambda check: explain(check) + f"\nrows: {read[-1:]}")

@@ -26,6 +26,7 @@ def test_failures_of_several_charges_count_together_and_stay_told() -> None:
     with pytest.raises(WaitsForOwner, match="r1, r2, r3, r12 were started 4 times in all") as caught:
         made.reserve(ask("newer"))
     assert caught.value.releases == ("r1", "r2", "r3", "r12")
+    assert str(caught.value).endswith("nothing is started on `patients` in your name")
     assert isinstance(made.reserve(ask("newer", tables=("visits",))), Permit)
     assert isinstance(made.reserve(ask("newer", analyst="bob")), Permit)
     assert isinstance(made.reserve(ask("began 1")), Replay)

@@ -100,6 +100,12 @@ def mul(call: Call) -> Spelled | str:
     return exact if digits <= call.result.precision - call.result.scale else fits(call, exact, call.result)
 
 
+def _multiple(call: Call, x: Spelled, constant: Spelled, value: int) -> str:
+    ends = sorted(_toward_zero(end, value) for end in (INT_MIN, INT_MAX))
+    few = between("{}", max(ends[0], INT_MIN), min(ends[1], INT_MAX))
+    return call.let((x,), lambda v: f"CASE WHEN {few.format(v)} THEN {v} * {constant} END")
+
+
 def _whole_product(call: Call, left: Spelled, right: Spelled) -> Spelled:
     corners = [a * b for a in (left.low, left.high) for b in (right.low, right.high)]
     low, high = min(corners), max(corners)
@@ -107,10 +113,7 @@ def _whole_product(call: Call, left: Spelled, right: Spelled) -> Spelled:
         return _exact(f"({left} * {right})", low, high)
     for x, constant in ((left, right), (right, left)):
         if isinstance(constant.value, int):
-            ends = sorted(_toward_zero(end, constant.value) for end in (INT_MIN, INT_MAX))
-            few = between("{}", max(ends[0], INT_MIN), min(ends[1], INT_MAX))
-            made = call.let((x,), lambda v: f"CASE WHEN {few.format(v)} THEN {v} * {constant} END")  # noqa: B023
-            return _exact(made, low, high)
+            return _exact(_multiple(call, x, constant, constant.value), low, high)
 
     def body(a: Spelled, b: Spelled) -> str:
         small = f"{_SMALL.format(a)} AND {_SMALL.format(b)}"
