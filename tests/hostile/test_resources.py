@@ -167,6 +167,8 @@ WIDE = "REPEAT(CAST(p.age AS TEXT), 9000)"
         f"(SELECT p.pid, MODE({WIDE} || CAST(g AS TEXT)) AS x FROM {TEXTS} GROUP BY p.pid) AS t WHERE LENGTH(x) > 5",
         f"(SELECT LAG({WIDE}) OVER (PARTITION BY p.pid ORDER BY g) AS x FROM {TEXTS}) AS t WHERE LENGTH(x) > 5",
         f"{TEXTS} WHERE LENGTH({WIDE}) > 5",
+        f"(SELECT p.pid, MAX('{'y' * 5000}' || '') AS x FROM {TEXTS} GROUP BY p.pid) AS t WHERE LENGTH(x) > 5",
+        f"(SELECT p.pid, '{'y' * 5000}' AS x FROM {TEXTS}) AS t WHERE LENGTH(x) > 5",
     ],
 )
 def test_wide_texts_of_many_rows_made_of_one_are_refused(made: str) -> None:
