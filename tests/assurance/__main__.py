@@ -11,9 +11,9 @@ import time
 from datetime import UTC, datetime
 from functools import partial
 
-from tests.assurance import recorder
 from tests.assurance.machines import MACHINES, Machine
 from tests.assurance.page import keep, runs, write
+from tests.assurance.parts import shortened, written_out
 from tests.assurance.recorder import FOLDER, ROOT, forget, kept
 
 
@@ -34,10 +34,11 @@ def main() -> int:
 
 
 def _run(machine: Machine, minutes: float | None, go_on: bool) -> bool:
-    done = recorder.go_on(machine.name) if go_on and not machine.command else []  # a command goes on by itself
-    before = runs().get(machine.name, {}) if done else {}
+    before = runs().get(machine.name, {}) if go_on else {}
+    done = written_out(before.get("parts", {}))
     if not done:
-        forget(machine.name)
+        before = {}
+    forget(machine.name)
     began, when = time.time(), datetime.now(UTC)
     environment = {**os.environ, "PRIVQL_SOAK": "1", "PRIVQL_UNTIL": str(began + 60 * minutes) if minutes else ""}
     tests = [f"tests/{test}" for test in machine.tests]
@@ -45,23 +46,25 @@ def _run(machine: Machine, minutes: float | None, go_on: bool) -> bool:
     command += tuple(f"--deselect={part}" for part in done)
     print(f"{machine.name}: {machine.title}", flush=True)
     ended = _ended([sys.executable, *command], environment, None if machine.command else minutes)
-    figures = kept(machine.name)
+    figures, passed = kept(machine.name)
+    if before:
+        figures.update({**before["figures"], "wrong": 0})  # what was wrong was tried again
     nothing_left = bool(done) and ended == 5  # as pytest says it
     right = ended == 0 or nothing_left or (ended is None and not figures["wrong"])
     if not figures["tried"]:
         print(f"{machine.name} tried nothing, and its line stays what it was", file=sys.stderr)
         return False
-    keep(
-        machine.name,
-        {
-            "since": before.get("since", f"{when:%Y-%m-%d}"),
-            "date": f"{when:%Y-%m-%d}",
-            "seconds": before.get("seconds", 0) + round(time.time() - began),
-            "command": f"make soak MACHINE={machine.name}" + (f" MINUTES={minutes:g}" if minutes and not done else ""),
-            "failed": not right,
-            "figures": dict(sorted(figures.items())),
-        },
-    )
+    run = {
+        "since": before.get("since", f"{when:%Y-%m-%d}"),
+        "date": f"{when:%Y-%m-%d}",
+        "seconds": before.get("seconds", 0) + round(time.time() - began),
+        "command": f"make soak MACHINE={machine.name}" + (f" MINUTES={minutes:g}" if minutes and not done else ""),
+        "failed": not right,
+        "figures": dict(sorted(figures.items())),
+    }
+    if figures["tried"] < machine.full and not machine.command:  # there is something to go on with
+        run["parts"] = shortened([*done, *passed])
+    keep(machine.name, run)
     if machine.share is not None:
         part, of, least = machine.share
         if figures[part] < least * figures[of]:

@@ -11,7 +11,8 @@
 
 With the other tests a machine runs a slice; `make soak MACHINE=text` runs all of it and writes docs/assurance.md anew,
 with `MINUTES=20` as many parts as end in that time. So parts are short: a minute or less. With `GO_ON=1` those that
-have passed before are left out, so that a long run can be had in several goes.
+have passed before are left out, so that a long run can be had in several goes, on several machines: which they are is
+kept beside the figures.
 """
 
 from __future__ import annotations
@@ -60,28 +61,19 @@ def assured(name: str) -> Iterator[Counter[str]]:
             _write(name, {"part": part, "tally": dict(tally)})
 
 
-def kept(name: str) -> Counter[str]:
-    """What all parts counted together since the last run began."""
-    found = Counter[str]()
-    for line in _lines(name):
-        found.update(line["tally"])
-    return found
-
-
-def _lines(name: str) -> list[Any]:
+def kept(name: str) -> tuple[Counter[str], list[str]]:
+    """What all parts in which nothing was wrong counted since the run began, and which they are; how much was wrong."""
     path = FOLDER / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
-def go_on(name: str) -> list[str]:
-    """The parts, by their tests' names, in which nothing was wrong. The others are forgotten, to be tried again."""
-    known = _lines(name)
-    wrong = {line["part"] for line in known if line["tally"]["wrong"]}
-    lines = [line for line in known if line["part"] not in wrong]
-    forget(name)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    wrong = {line["part"] for line in lines if line["tally"]["wrong"]}
+    found, passed = Counter[str](), dict[str, None]()
     for line in lines:
-        _write(name, line)
-    return [line["part"] for line in lines]
+        if line["part"] in wrong:
+            found["wrong"] += line["tally"]["wrong"]
+        else:
+            found.update(line["tally"])
+            passed[line["part"]] = None
+    return found, list(passed)
 
 
 def forget(name: str) -> None:

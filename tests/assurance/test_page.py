@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.assurance import __main__ as runner
 from tests.assurance import assured, machines, page, recorder
-from tests.assurance.__main__ import _ended
 from tests.assurance.machines import MACHINES
+from tests.assurance.parts import shortened, written_out
 from tests.docs.markdown import REWRITE, ROOT
 
 TESTS = ROOT / "tests"
@@ -91,36 +92,62 @@ def broken_off(error: BaseException) -> None:
         raise error
 
 
-def test_parts_are_added_up_and_what_fails_is_wrong(soaking: Path) -> None:
-    for _ in range(2):
+def test_parts_are_added_up_and_what_fails_is_wrong(soaking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in (1, 2):
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"a.py::test[{part}] (call)")
         with assured("it") as tally:
             tally["tried"] += 2
             tally["claims"] += 5
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "a.py::test[3] (call)")
     with pytest.raises(AssertionError, match="as planned"):
         broken_off(AssertionError("as planned"))
-    assert recorder.kept("it") == {"tried": 5, "claims": 10, "wrong": 1}
-    assert len((soaking / "it.jsonl").read_text().splitlines()) == 3
+    assert recorder.kept("it") == ({"tried": 4, "claims": 10, "wrong": 1}, ["a.py::test[1]", "a.py::test[2]"])
     recorder.forget("it")
-    assert not recorder.kept("it")
+    assert recorder.kept("it") == ({}, [])
 
 
-def test_who_goes_on_tries_again_what_was_wrong_and_nothing_that_has_passed(
+PARTS = [*(f"a.py::test[{part}]" for part in (0, 1, 2, 7)), "a.py::all", "a.py::test[wide-3]", "b.py::x[é]"]
+
+
+def test_parts_are_written_in_short_and_read_again() -> None:
+    short = shortened(PARTS)
+    assert short == {"a.py::test[": "0-2 7", "a.py::test[wide-": "3", "a.py::all": "", "b.py::x[é]": ""}
+    assert written_out(short) == [*PARTS[:4], "a.py::test[wide-3]", "a.py::all", "b.py::x[é]"]
+
+
+def test_who_goes_on_leaves_out_what_has_passed_and_tries_again_what_was_wrong(
     soaking: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for part, wrong in (("a.py::test[1]", False), ("a.py::test[2]", True), ("a.py::test[3]", False)):
-        monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{part} (call)")
-        with suppress(ValueError), assured("it") as tally:
-            tally["tried"] += 1
-            if wrong:
-                raise ValueError
-    assert recorder.go_on("it") == ["a.py::test[1]", "a.py::test[3]"]
-    assert recorder.kept("it") == {"tried": 2, "wrong": 0}
+    pages: dict[str, page.Run] = {}
+    monkeypatch.setattr(runner, "runs", lambda: pages)
+    monkeypatch.setattr(runner, "keep", pages.__setitem__)
+    monkeypatch.setattr(runner, "FOLDER", runner.ROOT)
+    asked: list[list[str]] = []
+
+    def ended(command: list[str], environment: dict[str, str], minutes: float | None) -> int:
+        parts = [part for part in PARTS[:3] if f"--deselect={part}" not in command]
+        asked.append(parts)
+        for part in parts:
+            monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{part} (call)")
+            with suppress(ValueError), assured("it") as tally:
+                tally["tried"] += 1
+                if part == "a.py::test[1]" and len(asked) == 1:
+                    raise ValueError
+        return int(len(asked) == 1)
+
+    monkeypatch.setattr(runner, "_ended", ended)
+    assert not runner._run(MACHINES["it"], None, True)
+    assert pages["it"]["figures"] == {"tried": 2, "wrong": 1} and pages["it"]["parts"] == {"a.py::test[": "0 2"}
+    assert runner._run(MACHINES["it"], None, True)
+    assert asked[1] == ["a.py::test[1]"]
+    assert pages["it"]["figures"] == {"tried": 3, "wrong": 0} and "parts" not in pages["it"]
+    assert runner._run(MACHINES["it"], None, True) and len(asked[2]) == 3, "what is whole begins anew"
 
 
 def test_a_machine_that_tries_nothing_is_wrong(soaking: Path) -> None:
     with pytest.raises(AssertionError, match="tried nothing"), assured("it"):
         pass
-    assert recorder.kept("it")["wrong"] == 1
+    assert recorder.kept("it")[0]["wrong"] == 1
 
 
 def test_what_was_interrupted_is_not_counted(soaking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +162,7 @@ def test_what_was_interrupted_is_not_counted(soaking: Path, monkeypatch: pytest.
 
 def test_a_run_ends_with_its_time_and_says_how_it_ended() -> None:
     def ended(code: str, minutes: float | None) -> int | None:
-        return _ended([sys.executable, "-c", code], dict(os.environ), minutes)
+        return runner._ended([sys.executable, "-c", code], dict(os.environ), minutes)
 
     assert ended("raise SystemExit(3)", None) == 3
     assert ended("raise SystemExit(0)", 1) == 0
@@ -156,5 +183,6 @@ def test_what_is_not_whole_or_not_right_is_said(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_is_kept_is_of_one_shape() -> None:
     for name, run in json.loads(page.KEPT.read_text(encoding="utf-8")).items():
-        assert set(run) == {"since", "date", "seconds", "command", "failed", "figures"}, name
+        assert set(run) - {"parts"} == {"since", "date", "seconds", "command", "failed", "figures"}, name
+        assert "parts" not in run or run["figures"]["tried"] < MACHINES[name].full
         assert run["figures"]["tried"] > 0 and re.fullmatch(r"\d{4}-\d\d-\d\d", run["date"])
