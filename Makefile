@@ -6,7 +6,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 TESTS ?= tests
 RULES ?= privql/kernel privql/check privql/domains privql/plan privql/functions/scalar/ranges.py
-SAMPLE ?= 20
+SAMPLE ?= 200
 TYPED ?= surfaces docs policy pipeline plan finish ledger kernel
 MACHINE ?=
 MINUTES ?=

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from privql.check.apart import Groupings, Sets, blocks, listed
+from privql.check.env import MOST_GROUPS
 from privql.check.grouping import Collector, Key
 from privql.check.inside import around
 from privql.check.named import one_place, private_tables
@@ -68,11 +69,11 @@ def released(
     listed = [key.members for key in keys if key.members is not None]
     groups = prod(map(len, listed))
     span = node.group[0].span.to(node.group[-1].span) if node.group else node.span
-    if groups > context.env.group_limit:
+    if groups > MOST_GROUPS:
         sizes = " x ".join(str(len(members)) for members in listed)
         raise refuse(
             "PQL0404",
-            f"{groups} groups are more than {context.env.group_limit}",
+            f"{groups} groups are more than {MOST_GROUPS}",
             span,
             why=f"the keys have {sizes} values",
             help="group more coarsely, or drop a key",
@@ -92,10 +93,10 @@ def released(
 
 def _counted_in(one: Aggregate, groups: int, context: Context) -> None:
     """Bins are groups, too."""
-    if one.bins is not None and groups * one.bins[1] > context.env.group_limit:
+    if one.bins is not None and groups * one.bins[1] > MOST_GROUPS:
         raise refuse(
             "PQL0404",
-            f"{groups * one.bins[1]} counts are more than {context.env.group_limit}",
+            f"{groups * one.bins[1]} counts are more than {MOST_GROUPS}",
             one.span,
             why=f"each of {groups} groups has {one.bins[1]} bins",
             help="ask for fewer bins, or group more coarsely",
@@ -105,10 +106,10 @@ def _counted_in(one: Aggregate, groups: int, context: Context) -> None:
 def group_members(key: Key, context: Context) -> GroupingKey:
     domain = key.value.domain
     row_function(key.value, context)
-    members = domain.members(context.env.group_limit)
+    members = domain.members(MOST_GROUPS)
     if members is None:
         domain = context.beside_public_values(key.value, lambda held, known: finite(held, known.nullable, known.grid))
-        members = domain.members(context.env.group_limit)
+        members = domain.members(MOST_GROUPS)
     unknown = ""
     if members is None:
         vast = domain.bounded and domain.grid is not None

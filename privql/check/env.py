@@ -15,6 +15,9 @@ from privql.names import fold
 from privql.policy.catalog import Catalog
 from privql.syntax import ast
 
+USUAL = Fraction(95, 100)  # how sure an error is that is told, where nobody says
+MOST_GROUPS = 1_000_000
+
 
 class PublicValues(Protocol):
     """Where the checker learns what a public table holds; None when that cannot be read here."""
@@ -86,8 +89,6 @@ class Env:
     default_epsilon: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, of the budget that would pay
     default_delta: Mapping[str, Fraction] = field(default_factory=dict)  # by unit, for groups that nobody listed
     closed: Mapping[str, str] = field(default_factory=dict)  # by unit that no budget is open for: to whom
-    confidence: Fraction = Fraction(95, 100)
-    group_limit: int = 1_000_000
     promised: frozenset[str] = frozenset()  # releases that earlier lines of this text define
     cart: Cart | None = None
     standing: Mapping[str, Fraction] = field(default_factory=dict)  # by release that is made again: the ε of a run

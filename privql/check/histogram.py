@@ -19,11 +19,9 @@ from privql.check.operations import apply, coerce
 from privql.check.relations import AggregateCall
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import refuse
-from privql.domains import Domain
+from privql.domains import ORDERED, Domain
 from privql.kernel.scalars import BOOL, FLOAT, INT, NULL, Apply, Const, Scalar, ValueType
 from privql.syntax import ast
-
-_ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
 
 
 def histogram(node: ast.Call, place: Place) -> Fields:
@@ -38,7 +36,7 @@ def histogram(node: ast.Call, place: Place) -> Fields:
         raise refuse("PQL0408", "a count needs no bounds", node.privacy.span, help="state the edges of the bins")
     if isinstance(nodes[1], ast.ListOf):
         value = ex.typed(nodes[0], inner)
-        if value.type.kind not in _ORDERED:
+        if value.type.kind not in ORDERED:
             raise refuse(
                 "PQL0301",
                 f"`{name}` needs a number or a day, and this is {value.type}",

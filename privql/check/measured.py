@@ -16,13 +16,12 @@ from privql.check.relations import Aggregate
 from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
-from privql.domains import Domain, interval, number_text
+from privql.domains import NUMERIC, Domain, interval, number_text
 from privql.kernel.scalars import BOOL, FLOAT, INT, Scalar, Value, ValueType, decimal
 from privql.names import fold
 from privql.syntax import ast, unparse
 
 _MEASURED = frozenset({"count", "sum", "avg"})
-_NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
 
 
 def measured(node: ast.Call, name: str, place: Place) -> Typed:
@@ -71,7 +70,7 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
     argument = ex.typed(written, inner)
     if argument.free and isinstance(written, ast.Param):
         raise constants.unbound(written, "what is summed")
-    if argument.text is not None or argument.type.kind not in _NUMBERS:
+    if argument.text is not None or argument.type.kind not in NUMERIC:
         help, fixes = "aggregate a number, or COUNT it", list[Fix]()
         if argument.type == BOOL:
             as_number = f"CAST({unparse(written)} AS INT)"

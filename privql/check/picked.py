@@ -11,6 +11,7 @@ from dataclasses import replace
 from privql.check import expressions as ex
 from privql.check.arguments import arguments, renamed, unordered
 from privql.check.conditions import also, present
+from privql.check.env import MOST_GROUPS
 from privql.check.lists import MOST, Fields, column, how_many, numbered
 from privql.check.operations import coerce, not_yet
 from privql.check.relations import Aggregate, Choice
@@ -115,11 +116,10 @@ def _way(node: ast.Call) -> Way | None:
 
 
 def _candidates(value: Typed, name: str, picks: int, written: ast.Expr, place: Place) -> tuple[Value, ...]:
-    env = place.context.env
-    members = value.domain.members(env.group_limit)
+    members = value.domain.members(MOST_GROUPS)
     if members is None:
         domain = place.context.beside_public_values(value, lambda held, known: finite(held, known.nullable, known.grid))
-        members = domain.members(env.group_limit)
+        members = domain.members(MOST_GROUPS)
     if members is None:
         many = value.domain.size is not None
         coarser = "choose among coarser values: `WIDTH_BUCKET`, `DATE_TRUNC`, `//`"

@@ -9,11 +9,12 @@ from fractions import Fraction
 from typing import Literal
 
 from privql.check import expressions as ex
+from privql.check.env import USUAL
 from privql.check.operations import coerce
 from privql.check.relations import Attribute, Block, CheckedQuery, Label, Shared, Told
 from privql.check.typed import Context, Place, Typed
 from privql.diagnostics import Span, refuse
-from privql.domains import Domain
+from privql.domains import NUMERIC, Domain
 from privql.frozen import inside
 from privql.kernel.scalars import FLOAT, Const, Field
 from privql.syntax import ast
@@ -30,14 +31,14 @@ def told(node: ast.Call, place: Place) -> Typed:
     if not 1 <= len(node.args) <= 2:
         raise refuse("PQL0303", f"`{name}` takes a number and a confidence", node.span, help=f"write {name}(x, 0.95)")
     value = ex.typed(node.args[0], place)
-    if value.type.kind not in ("INT", "FLOAT", "DECIMAL"):
+    if value.type.kind not in NUMERIC:
         raise refuse("PQL0301", f"`{name}` takes a number", value.span, help="only numbers have an error")
     if place.collector is not None:
         value = place.collector.above(value)
     if context.label(value.term) is not Label.RELEASED:
         raise _exact(value.span, name, context.label(value.term))
     kind = _KINDS[name.lower()]
-    confidence = _confidence(node.args[1], place) if len(node.args) > 1 else context.env.confidence
+    confidence = _confidence(node.args[1], place) if len(node.args) > 1 else USUAL
     made = Told(kind, value.term, confidence, value.type, span=node.span)
     id = next((id for id, known in context.told.items() if known == made), None)
     if id is None:

@@ -1,6 +1,7 @@
 """Value types' domains: intervals, finite sets and grids, and how they combine."""
 
 from privql.domains.domain import (
+    NUMERIC,
     ORDERED,
     Domain,
     finite,
@@ -15,6 +16,7 @@ from privql.domains.domain import (
 )
 
 __all__ = [
+    "NUMERIC",
     "ORDERED",
     "Domain",
     "finite",

@@ -18,7 +18,8 @@ from privql.kernel.scalars import Value, ValueType
 
 _WHOLE = Fraction(1)
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - all times are UTC
-ORDERED = frozenset({"INT", "FLOAT", "DECIMAL", "DATE", "TIMESTAMP"})
+NUMERIC = frozenset({"INT", "FLOAT", "DECIMAL"})
+ORDERED = NUMERIC | {"DATE", "TIMESTAMP"}
 
 
 @frozen

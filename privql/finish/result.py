@@ -11,9 +11,10 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from privql.check.env import USUAL
 from privql.check.relations import Label
 from privql.diagnostics import NOWHERE, refuse
-from privql.domains import Domain, number_text
+from privql.domains import NUMERIC, Domain, number_text
 from privql.finish.accuracy import Cells, bounds, halves
 from privql.finish.recipe import Law
 from privql.finish.table import Table
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from privql.finish.resampling import Spread
 
 Spreads = Callable[[Fraction], Mapping[int, "Spread"]]
-_USUAL = Fraction(95, 100)
 
 
 @frozen
@@ -188,15 +188,15 @@ class Release:
         """For the first rows, in their shape."""
         rows = self.rows[:most]
         columns: list[list[float | None]] = []
-        spreads = self.computed_spreads(_USUAL)
+        spreads = self.computed_spreads(USUAL)
         for at, column in enumerate(self.columns):
             values = [row[at] for row in rows]
             if column.law is not None:
-                columns.append(halves(column.law, values, column.cells[:most], _USUAL))
+                columns.append(halves(column.law, values, column.cells[:most], USUAL))
             elif at in spreads:
                 from privql.finish.resampling import halves_of
 
-                columns.append(halves_of(spreads[at], values, column.type, _USUAL))
+                columns.append(halves_of(spreads[at], values, column.type, USUAL))
             else:
                 columns.append([None] * len(rows))
         return [list(row) for row in zip(*columns, strict=True)]
@@ -226,7 +226,7 @@ class Release:
 
 def computed(column: Column) -> bool:
     """Whether it may have an error that no law of its own tells."""
-    return column.law is None and column.label is Label.RELEASED and column.type.kind in ("INT", "FLOAT", "DECIMAL")
+    return column.law is None and column.label is Label.RELEASED and column.type.kind in NUMERIC
 
 
 def _end(end: float | Fraction, type: ValueType, up: bool = False) -> Value:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from privql.check.env import USUAL
 from privql.check.relations import Attribute, CheckedQuery, Label
 from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.plan.program import Plan
-
-_SURE = Fraction(95, 100)
 
 
 @frozen
@@ -54,6 +53,6 @@ def columns_of(query: CheckedQuery, plan: Plan | None) -> tuple[OutputColumn, ..
     for attribute, origin in zip(query.columns, trace(query), strict=True):
         width = None
         if origin is not None and blocks:
-            width = blocks[origin.block].halfwidth(origin.aggregate, _SURE)
+            width = blocks[origin.block].halfwidth(origin.aggregate, USUAL)
         out.append(OutputColumn(attribute, width))
     return tuple(out)

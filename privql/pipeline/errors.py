@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from privql.domains import NUMERIC
 from privql.engines.interface import EngineError
 from privql.finish.cells import finish_block
 from privql.finish.kept import MOST_CELLS, Made, NoisyBlock, numbers
@@ -164,7 +165,7 @@ def _released_leaf(release: Release, count: int) -> Leaf:
 
 
 def _noisy(column: Column) -> bool:
-    return column.label.name != "PUBLIC" and column.type.kind in ("INT", "FLOAT", "DECIMAL")
+    return column.label.name != "PUBLIC" and column.type.kind in NUMERIC
 
 
 def _from_law(release: Release, at: int, count: int) -> list[list[Value]] | None:

@@ -3,8 +3,7 @@ cheaper."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
+from privql.check.env import USUAL
 from privql.domains import value_text
 from privql.kernel.cost import amount_text
 from privql.kernel.scalars import Value, ValueType
@@ -22,7 +21,6 @@ from privql.plan.amounts import Amount
 from privql.plan.program import BlockPlan
 from privql.plan.selection import Selection
 
-_SURE = Fraction(95, 100)
 _WHOLE = "only of files that are as they were when the policy was applied it is known who is in which part"
 
 
@@ -131,7 +129,7 @@ def _selection(one: Selection, total: Amount) -> list[str]:
     text = f"{one.text}: those that enough units are in, each unit in {groups}"
     out = [*folded(text, 2), *folded(line, 4)]
     for count in one.counts:
-        width = one.halfwidth(_SURE)
+        width = one.halfwidth(USUAL)
         error = f": ± {rough(width)} at 95% of a large group" if width is not None else ""
         out += folded(f"{count.text} comes from this search{error}", 4)
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from privql.check.env import USUAL
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text
 from privql.pipeline.figures import rough
@@ -12,7 +13,6 @@ from privql.plan.measurements import Measurement
 from privql.plan.program import BlockPlan, Plan
 from privql.plan.ranks import off
 
-_SURE = Fraction(95, 100)
 _WORTH = Fraction(5, 4)  # less than this is not worth reading about
 
 
@@ -51,7 +51,7 @@ class _Number:
 
     @property
     def width(self) -> Fraction | None:
-        return self.plan.halfwidth(self.at, _SURE)
+        return self.plan.halfwidth(self.at, USUAL)
 
 
 def _pairs(before: Plan, after: Plan) -> list[tuple[_Number, _Number]]:
@@ -97,6 +97,6 @@ def _error(one: _Number) -> str:
     if source.placed is not None:
         return f"{rough(off(source.placed.draw, source.placed.term.steps))} ranks"
     if source.picked is not None and source.aggregate.choice is not None:
-        return f"{rough(short(source.aggregate.choice, source.picked.exponent, _SURE))} rows"
-    among = source.among_many(_SURE)
+        return f"{rough(short(source.aggregate.choice, source.picked.exponent, USUAL))} rows"
+    among = source.among_many(USUAL)
     return f"{rough(among)}/n" if among is not None else f"by noise of deviation {rough(_noise(source))}"

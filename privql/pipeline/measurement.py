@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from privql.check.env import USUAL
 from privql.check.relations import Aggregate
 from privql.check.typed import Context
 from privql.domains import number_text
@@ -26,7 +27,6 @@ from privql.plan.measurements import Measurement
 from privql.plan.picks import WAYS
 from privql.plan.ranks import off, ranked
 
-_SURE = Fraction(95, 100)
 _NUMBERS = {2: "two", 3: "three", 4: "four", 6: "six", 9: "nine"}
 _NOISES = {"laplace": "discrete Laplace noise", "gaussian": "rounded Gaussian noise"}
 _SCALES = {"laplace": "scale", "gaussian": "deviation"}
@@ -82,7 +82,7 @@ def _picked(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         yield folded(said, 4)
     error = "± depends on the parameters"
     if one.picked is not None:
-        behind = short(choice, one.picked.exponent, _SURE)
+        behind = short(choice, one.picked.exponent, USUAL)
         error = f"at most {rough(behind)} rows behind any that is not chosen at 95%"
     how = WAYS[choice.way] + (f", {times} times" if times > 1 else "")
     yield folded(f"{_price(one, total)}: {how}, {error}", 4)
@@ -113,7 +113,7 @@ def _summed(one: Measurement, total: Amount, check: StatementCheck, told: set[st
         error = "" if one.split else f", {scale}, {_error(one)}"
         yield folded(f"{_priced(one, total)}{error}", 4)
     for other in one.also:
-        width = one.halfwidth(_SURE, other)
+        width = one.halfwidth(USUAL, other)
         error = f": ± {rough(width)} at 95%" if width is not None else ""
         yield folded(f"{other.text} comes from this measurement{error}", 4)
 
@@ -152,7 +152,7 @@ def searched(one: Measurement, search: Search, total: Amount) -> Iterator[list[s
         yield folded(f"{price}, {_UNKNOWN[one.noise]}, ± depends on the parameters", 4)
         return
     mean = isinstance(one.contribution, Balance)
-    times = halfwidth(one.noise, one.scale, _SURE) * one.grid / (high - low if mean else max(abs(low), abs(high)))
+    times = halfwidth(one.noise, one.scale, USUAL) * one.grid / (high - low if mean else max(abs(low), abs(high)))
     of = "times their width / n at 95% where n rows are averaged" if mean else "times the farther of them at 95%"
     yield folded(f"{price}, ± about {rough(times)} {of}", 4)
 
@@ -173,12 +173,12 @@ def _amount(amount: Fraction) -> str:
 
 
 def _error(one: Measurement) -> str:
-    width = one.halfwidth(_SURE)
+    width = one.halfwidth(USUAL)
     if width is not None:
         return f"± {rough(width)} at 95%"
     if one.scale is None:
         return "± depends on the parameters"
-    many = one.among_many(_SURE)
+    many = one.among_many(USUAL)
     if many is None:
         return "± depends on how far the values spread"
     return f"about ± {rough(many)}/n at 95% where n rows are averaged: ± {rough(many / _TYPICAL)} of {_TYPICAL}"

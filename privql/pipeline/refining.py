@@ -46,7 +46,7 @@ def refined(statement: ast.Refine, made: StatementCheck, context: Context) -> St
     deltas = {
         block.block.index: sum((one.delta for one in block.measurements), Fraction(0)) for block in first.plan.blocks
     }
-    shape = measured.plan, deltas, clause, env.params, env.confidence
+    shape = measured.plan, deltas, clause, env.params
     plan = refining.refined(*shape, statement.name)
     refines = Refines(name, id, measured, refining.anew(*shape))
     return replace(made, query=measured.query, plan=plan, attributes=measured.attributes, refines=refines)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from privql.check.env import USUAL
 from privql.check.relations import CheckedQuery, PublicScan, Rel, ReleasedScan
 from privql.frozen import rebuilt, rebuilt_inside
 from privql.kernel.cost import amount_text
@@ -77,7 +78,7 @@ def canonical(check: StatementCheck, released: Released) -> str:
     if isinstance(node, ast.Refine):
         assert check.refines is not None
         said = node.privacy
-        sure = said.confidence or ast.Number(str(100 * check.env.confidence))
+        sure = said.confidence or ast.Number(str(100 * USUAL))
         goal = (_exactly(said.within, check), _exactly(sure, check), _exactly(said.given, check))
         said = ast.Privacy(within=goal[0], confidence=goal[1], given=goal[2])
         return unparse(replace(node, name=refines(check.refines, released), privacy=said, new=None))

@@ -30,7 +30,7 @@ from privql.check.relations import (
     Windowed,
 )
 from privql.diagnostics import refuse
-from privql.domains import Domain
+from privql.domains import NUMERIC, Domain
 from privql.finish.origins import traced
 from privql.finish.result import Release
 from privql.finish.table import Table
@@ -95,7 +95,7 @@ def _known(query: CheckedQuery, asked: Sequence[Told], given: Sequence[Table]) -
     for scan in leaves(roots(query)):
         if isinstance(scan, ReleasedScan):
             columns = tuple((name, type) for _, name, type in scan.columns)
-            known = tuple(at for at, (_, type) in enumerate(columns) if type.kind in ("INT", "FLOAT", "DECIMAL"))
+            known = tuple(at for at, (_, type) in enumerate(columns) if type.kind in NUMERIC)
             released[scan.release] = _empty(columns, known, frozenset())
     leaves_ = [*blocks, *(Leaf(table, None) for table in given)]
     found = shadowed(query, leaves_, released, Table((("replicate", INT),), ()))

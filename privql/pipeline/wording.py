@@ -21,7 +21,7 @@ from privql.check.relations import (
     Subquery,
     WindowCall,
 )
-from privql.domains import number_text, value_text
+from privql.domains import NUMERIC, number_text, value_text
 from privql.frozen import inside
 from privql.functions.scalar import function
 from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
@@ -44,7 +44,6 @@ _INFIX = {  # how tightly each binds, and how it is written
     "mod": (7, "%"),
 }
 _TESTS = {"is_null": "NULL", "is_true": "TRUE", "is_false": "FALSE"}
-_NUMBERS = frozenset({"INT", "FLOAT", "DECIMAL"})
 
 
 class Words:
@@ -109,7 +108,7 @@ class Words:
                 more = ["…"] if len(members) > _LISTED else []
                 return f"{words(arg, 5)} IN ({', '.join([*shown, *more])})"
             case Apply(op="cast", args=(arg,), type=type):
-                implied = {type.kind, arg.type.kind} <= _NUMBERS or (arg.type.kind, type.kind) == ("DATE", "TIMESTAMP")
+                implied = {type.kind, arg.type.kind} <= NUMERIC or (arg.type.kind, type.kind) == ("DATE", "TIMESTAMP")
                 return self.term(arg, around, depth) if implied else f"CAST({words(arg)} AS {type})"
             case Apply(op="extract", args=(Const(value=str(field)), arg)):
                 return f"EXTRACT({field.upper()} FROM {words(arg)})"

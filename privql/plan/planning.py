@@ -89,7 +89,7 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[Draft], deltas: Mapping[in
             if draft.asked != "auto":
                 draft.marginals = marginals(draft.block, draft.lowered, draft.wanted)
     else:
-        costs = asked_within(clause, env.params, env.confidence)
+        costs = asked_within(clause, env.params)
         for draft in drafts:
             draft.lowered, draft.wanted = shared(draft.block, draft.lowered, draft.wanted, costs)
     default = env.settings.epsilon or env.default_epsilon.get(first.unit.name)
@@ -106,7 +106,7 @@ def _pay(clause: ast.Privacy | None, drafts: Sequence[Draft], deltas: Mapping[in
         """What each block pays for each that is wanted of it, and each search for groups; with that noise, where it may
         be, else with what was chosen."""
         covered = [one for draft in drafts for one in draft.carrying(_carried(draft, noise))]
-        amounts, each = split(clause, covered, default, env.params, env.confidence, first.span, shares)
+        amounts, each = split(clause, covered, default, env.params, first.span, shares)
         rest = iter(amounts)
         return [[next(rest) for _ in draft.wanted] for draft in drafts], each
 
@@ -135,7 +135,7 @@ def _choose(
         draft.noise = "gaussian" if draft.asked == "gaussian" and draft.wanted else "laplace"
         if draft.asked == "laplace":
             continue
-        sigmas = [deviation(one, clause, env.params, env.confidence) for one in draft.wanted]
+        sigmas = [deviation(one, clause, env.params) for one in draft.wanted]
         draft.sigmas = tuple(sigma for sigma in sigmas if sigma is not None)
         if 0 < len(draft.sigmas) < len(sigmas):
             if draft.asked == "gaussian":

@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
+from privql.check.env import USUAL
 from privql.check.relations import Aggregate
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains import number_text
@@ -103,10 +104,10 @@ def sigma_promised(
             return sigma_within(far, confidence, before)
 
 
-def sureness(clause: ast.Privacy, params: Mapping[str, object], default: Fraction) -> Fraction:
+def sureness(clause: ast.Privacy, params: Mapping[str, object]) -> Fraction:
     """What AT says."""
     if clause.confidence is None:
-        return default
+        return USUAL
     percent = known(clause.confidence, params, "AT")
     if not _FIFTY_PERCENT <= percent / 100 <= Fraction(999999, 10**6):
         raise refuse(

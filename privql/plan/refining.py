@@ -37,14 +37,13 @@ def refined(
     deltas: Mapping[int, Fraction],
     clause: ast.Privacy,
     params: Mapping[str, object],
-    confidence: Fraction,
     name: str,
 ) -> Plan:
     """The plan of what `clause` needs beyond a plan that was answered. `deltas`: of each block's first answer."""
     for block in plan.blocks:
         check(block, name, clause.span)
     plan = Plan(tuple(_here(block, clause.span) for block in plan.blocks))
-    sure = sureness(clause, params, confidence)
+    sure = sureness(clause, params)
     lacks = [[_lacking(one, clause, params, sure) for one in block.measurements] for block in plan.blocks]
     if not any(map(any, lacks)):
         raise refuse(
@@ -56,7 +55,7 @@ def refined(
         )
     pairs = list(zip(plan.blocks, lacks, strict=True))
     wanted = [one for block, lack in pairs for one in _wanted(block, lack, deltas[block.block.index])]
-    amounts, _ = split(clause, wanted, None, params, confidence, clause.span, Shares(1, 0))
+    amounts, _ = split(clause, wanted, None, params, clause.span, Shares(1, 0))
     left = iter([amount.constant for amount in amounts])
     return Plan(tuple(_again(block, lack, deltas[block.block.index], left) for block, lack in pairs))
 
@@ -66,10 +65,9 @@ def anew(
     deltas: Mapping[int, Fraction],
     clause: ast.Privacy,
     params: Mapping[str, object],
-    confidence: Fraction,
 ) -> Cost:
     """Of asking for as much from the start, with the same δ."""
-    sure = sureness(clause, params, confidence)
+    sure = sureness(clause, params)
     total = Cost()
     for block in plan.blocks:
         delta = deltas[block.block.index]

@@ -70,12 +70,11 @@ def split(
     wanted: Sequence[Wanted],
     default: Fraction | None,
     params: Mapping[str, object],
-    confidence: Fraction,
     span: Span,
     shares: Shares,
 ) -> tuple[list[Amount], Amount]:
     """The ε of each measurement, and of each search for groups."""
-    fixed = [_own(one, params, confidence) for one in wanted]
+    fixed = [_own(one, params) for one in wanted]
     if clause is not None and clause.within is not None:
         if not shares.blocks:
             raise refuse(
@@ -84,7 +83,7 @@ def split(
                 clause.span,
                 help="spend on it instead, `SPEND EPSILON 0.5`",
             )
-        sure = sureness(clause, params, confidence)
+        sure = sureness(clause, params)
         spent = [
             own if own is not None else Amount(_within(one, clause, params, sure))
             for one, own in zip(wanted, fixed, strict=True)
@@ -123,14 +122,14 @@ def _total(clause: ast.Privacy | None, default: Fraction | None, params: Mapping
     return Amount(default) if default is not None else None
 
 
-def _own(one: Wanted, params: Mapping[str, object], confidence: Fraction) -> Amount | None:
+def _own(one: Wanted, params: Mapping[str, object]) -> Amount | None:
     clause = one.aggregate.privacy
     if one.promised is not None:
         own = Amount(one.promised)
     elif clause is None:
         return None
     elif clause.within is not None:
-        own = Amount(_within(one, clause, params, sureness(clause, params, confidence)))
+        own = Amount(_within(one, clause, params, sureness(clause, params)))
     else:
         return amount(clause.epsilon, params, "ε") if clause.epsilon is not None else None
     _within_cap(clause, [own], params)
@@ -193,30 +192,28 @@ def _within(one: Wanted, clause: ast.Privacy, params: Mapping[str, object], conf
     return max(epsilon_promised(each, *shape, clause, params, confidence) for each in (one.aggregate, *one.also))
 
 
-def deviation(
-    one: Wanted, clause: ast.Privacy | None, params: Mapping[str, object], confidence: Fraction
-) -> Fraction | None:
+def deviation(one: Wanted, clause: ast.Privacy | None, params: Mapping[str, object]) -> Fraction | None:
     """Of Gaussian noise, the greatest that keeps what its own WITHIN asks, or the clause's; None where neither does."""
     own = one.aggregate.privacy
     says = own if own is not None and (own.within is not None or own.epsilon is not None) else clause
     if says is None or says.within is None:
         return None
-    sure = sureness(says, params, confidence)
+    sure = sureness(says, params)
     shape = (one.contribution, one.grid)
     return min(sigma_promised(each, *shape, says, params, sure) for each in (one.aggregate, *one.also))
 
 
-def asked_within(clause: ast.Privacy, params: Mapping[str, object], confidence: Fraction) -> Callable[[Wanted], float]:
+def asked_within(clause: ast.Privacy, params: Mapping[str, object]) -> Callable[[Wanted], float]:
     """What each measurement costs under the clause's WITHIN. There is no bound for what is read off cells of powers
     beside that which they are for: such a measurement is too dear."""
-    sure = sureness(clause, params, confidence)
+    sure = sureness(clause, params)
 
     def costs(one: Wanted) -> float:
         if isinstance(one.contribution, Powers) and one.also:
             return math.inf
         if one.noise == "gaussian":  # of these it is μ² that adds up
             try:
-                sigma = deviation(one, clause, params, confidence)
+                sigma = deviation(one, clause, params)
             except TooNear:  # of cells that several share; by itself each may have it
                 return math.inf
             return math.inf if sigma is None else float(one.sensitivity.l2_squared / sigma**2)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from privql.diagnostics import Fix, Span
-from privql.domains import ORDERED, Domain, finite, interval, number_text, whole
+from privql.domains import NUMERIC, ORDERED, Domain, finite, interval, number_text, whole
 from privql.domains.types import TYPE_NAMES, value_type
 from privql.kernel.scalars import NULL, Value, ValueType
 from privql.policy.catalog import Column
@@ -14,7 +14,6 @@ from privql.policy.constants import bound, constant
 from privql.policy.findings import Findings
 from privql.syntax import ast
 
-NUMERIC = frozenset({"INT", "FLOAT", "DECIMAL"})
 _UNIT_KINDS = frozenset({"INT", "DECIMAL", "TEXT", "DATE", "TIMESTAMP"})
 
 

@@ -34,6 +34,7 @@ from privql.check.relations import (
     Windowed,
     Working,
 )
+from privql.domains import NUMERIC
 from privql.finish.table import Table
 from privql.frozen import frozen, inside
 from privql.kernel.scalars import BOOL, INT, Apply, Field, ValueType
@@ -91,7 +92,7 @@ def shadowed(query: CheckedQuery, blocks: Sequence[Leaf], released: Mapping[str,
 
 
 def _numeric(type: ValueType) -> bool:
-    return type.kind in ("INT", "FLOAT", "DECIMAL")
+    return type.kind in NUMERIC
 
 
 class _Shadows:

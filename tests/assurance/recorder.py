@@ -56,7 +56,7 @@ def assured(name: str) -> Iterator[Counter[str]]:
         whole = False
         raise
     finally:
-        if SOAK and whole and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):
+        if (SOAK or MACHINES[name].command) and whole and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):
             part = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
             _write(name, {"part": part, "tally": dict(tally)})
 

@@ -10,7 +10,8 @@ import argparse
 import json
 import os
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from math import inf
 from pathlib import Path
 from time import monotonic, time
 
@@ -29,8 +30,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("paths", nargs="+", help="modules, or folders of them")
     parser.add_argument("--function", default="", help="only changes in functions whose name holds this")
-    parser.add_argument("--sample", type=int, default=0, help="so many of each module (default: all)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=0, help="so many of all that can be made (default: all)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order in which they are tried")
+    parser.add_argument("--minutes", type=float, help="as many as end in that time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that try faults side by side")
     parser.add_argument("--log", type=Path, default=ROOT / "build/mutation/log.jsonl")
     parser.add_argument("--reached", type=Path, default=ROOT / "build/mutation/reached.json")
     parser.add_argument("--tests", nargs="*", default=sorted(set(TESTS)))
@@ -39,24 +42,50 @@ def main() -> None:
     args = parser.parse_args()
     if args.again or not args.reached.exists():
         watch(ROOT, args.tests, args.reached)
-    reached = Reached(args.reached)
-    stage = Stage(ROOT, list(reached.seconds))
     args.log.parent.mkdir(parents=True, exist_ok=True)
-    log = [json.loads(line) for line in args.log.read_text("utf-8").splitlines()] if args.log.exists() else []
-    known = {entry["key"] for entry in log}
-    until = float(os.environ.get("PRIVQL_UNTIL") or "inf")
-    for path in _modules(args.paths):
-        found = [change for change in changes(ROOT, path) if args.function in change.function]
-        if args.sample and len(found) > args.sample:
-            found = sorted(random.Random(args.seed).sample(found, args.sample), key=lambda change: change.line)
-        for change in found:
-            if change.key not in known and time() < until:
-                entry = _tried(change, reached, _killers(log, path), stage, args.seconds)
-                log.append(entry)
-                with args.log.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    _report(log)
-    _counted(log, set(_modules(args.paths)))
+    wanted = _wanted(args.paths, args.function, args.seed, args.sample)
+    known = {entry["key"] for entry in _read(args.log)}
+    left = [change for change in wanted if change.key not in known]
+    until = inf if args.minutes is None else time() + 60 * args.minutes
+    jobs = []
+    for job in range(args.jobs):
+        jobs.append(child := os.fork())
+        if not child:
+            _work(left[job :: args.jobs], args.log, Reached(args.reached), args.seconds, until)
+            os._exit(0)
+    broken = [job for job in jobs if os.waitpid(job, 0)[1]]
+    keys = {change.key for change in wanted}
+    _report(tried := [entry for entry in _read(args.log) if entry["key"] in keys])
+    _counted(tried)
+    raise SystemExit(bool(broken))
+
+
+def _wanted(paths: list[str], function: str, seed: int, sample: int) -> list[Change]:
+    """In any order, so that those tried when the time is over are as good a sample of all as any."""
+    found = [change for path in _modules(paths) for change in changes(ROOT, path) if function in change.function]
+    random.Random(seed).shuffle(found)
+    return found[:sample] if sample else found
+
+
+def _work(left: list[Change], log: Path, reached: Reached, seconds: float, until: float) -> None:
+    stage = Stage(ROOT, list(reached.seconds))
+    killers = defaultdict[str, Counter[str]](Counter)  # by module: what has found a fault there will find the next
+    for entry in _read(log):
+        killers[str(entry["path"])][_killer(entry)] += 1
+    for change in left:
+        if time() < until:
+            entry = _tried(change, reached, killers[change.path], stage, seconds)
+            killers[change.path][_killer(entry)] += 1
+            with log.open("ab", buffering=0) as out:  # in one write, beside the other jobs'
+                out.write(f"{json.dumps(entry, ensure_ascii=False)}\n".encode())
+
+
+def _read(log: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+
+
+def _killer(entry: dict[str, object]) -> str:
+    return str(entry["verdict"]).removeprefix("killed ")
 
 
 def _modules(paths: list[str]) -> list[str]:
@@ -65,11 +94,6 @@ def _modules(paths: list[str]) -> list[str]:
         at = ROOT / path
         found += sorted(at.rglob("*.py")) if at.is_dir() else [at]
     return [str(at.relative_to(ROOT)) for at in found]
-
-
-def _killers(log: list[dict[str, object]], path: str) -> Counter[str]:
-    """How often each test has found a fault in this module: likely, it will find the next."""
-    return Counter(str(entry["verdict"]).removeprefix("killed ") for entry in log if entry["path"] == path)
 
 
 def _tried(change: Change, reached: Reached, killers: Counter[str], stage: Stage, seconds: float) -> dict[str, object]:
@@ -108,19 +132,18 @@ def _affordable(names: list[str], reached: Reached, seconds: float) -> list[str]
     return taken
 
 
-def _counted(log: list[dict[str, object]], paths: set[str]) -> None:
-    """For docs/assurance.md: of these modules, whatever was tried. What is no fault is argued in `argued.json`."""
+def _counted(tried: list[dict[str, object]]) -> None:
+    """For docs/assurance.md. What is no fault is argued in `argued.json`."""
     argued = json.loads((ROOT / "tests/mutation/argued.json").read_text("utf-8"))
     with assured("mutants") as tally:
-        for entry in log:
-            if entry["path"] in paths:
-                tally["tried"] += 1
-                tally["that no test enters"] += entry["verdict"] == "unreached"
-                if without_place(str(entry["key"])) in argued:
-                    tally["argued to change nothing"] += 1
-                    continue
-                tally["faults that are any"] += 1
-                tally["killed"] += str(entry["verdict"]).startswith(("killed", "timeout"))
+        for entry in tried:
+            tally["tried"] += 1
+            tally["that no test enters"] += entry["verdict"] == "unreached"
+            if without_place(str(entry["key"])) in argued:
+                tally["argued to change nothing"] += 1
+                continue
+            tally["faults that are any"] += 1
+            tally["killed"] += str(entry["verdict"]).startswith(("killed", "timeout"))
 
 
 def without_place(key: str) -> str:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, Literal
 
-from privql.domains import Domain, finite, whole
+from privql.domains import NUMERIC, Domain, finite, whole
 from privql.frozen import frozen
 from privql.kernel.scalars import (
     BOOL,
@@ -134,7 +134,7 @@ def wide(digits: int, scale: int) -> ValueType:
 def numeric(types: Types, constants: Constants) -> ValueType | None:
     """The one numeric type that holds all arguments (INT if all are NULL)."""
     kinds = {t.kind for t in types}
-    if not kinds <= {"INT", "FLOAT", "DECIMAL", "NULL"}:
+    if not kinds <= NUMERIC | {"NULL"}:
         return None
     if "FLOAT" in kinds:
         return FLOAT
