@@ -10,16 +10,20 @@ from privql.check.env import Env
 from privql.check.relations import WORTH_TESTING, PrivateScan
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import resolve
+from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
-from privql.kernel.scalars import BOOL, Apply, Const, Field, Scalar, Value, ValueType
+from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value, ValueType
 from privql.kernel.stable import Stable
 from privql.kernel.terms import Link, Scan
 from privql.policy.catalog import Catalog, Column, Table
 from privql.syntax import ast
 
+_LONGEST = Const(LONGEST, INT)
 
-def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
-    """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped."""
+
+def scanned(rel: PrivateScan, needed: frozenset[str], env: Env, *, short: bool = False) -> Stable:
+    """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped.
+    `short`: of texts that may be of any length, as much as texts that are made may have."""
     table = env.catalog.table(rel.table)
     assert table is not None and table.unit is not None
     wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
@@ -33,7 +37,24 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env) -> Stable:
     for column in required:
         value = enforced(column, env)
         stable = rules.keep_where(stable, present(value))
-    return rules.compute(stable, tuple((id, enforced(columns[name], env)) for id, name in wanted))
+    values = ((id, columns[name], enforced(columns[name], env)) for id, name in wanted)
+    long = {column.name for column in columns.values() if short and _long(column, table)}
+    seen = ((id, applied("left", value, _LONGEST) if column.name in long else value) for id, column, value in values)
+    return rules.compute(stable, tuple(seen))
+
+
+def long_texts(rel: PrivateScan, needed: frozenset[str], env: Env) -> int:
+    """How many of these columns have texts that may be of any length."""
+    table = env.catalog.table(rel.table)
+    assert table is not None
+    named = {name for id, name, _ in rel.columns if id in needed}
+    return sum(_long(column, table) for column in table.columns if column.name in named)
+
+
+def _long(column: Column, table: Table) -> bool:
+    """What rows are joined on is left as it is: whom they belong to, and their keys."""
+    keyed = column.name == table.unit_column or column.references is not None or (column.name,) in table.keys
+    return column.type.kind == "TEXT" and column.domain.values is None and not keyed
 
 
 def scan_of(table: Table, names: Container[str], catalog: Catalog) -> Scan:

@@ -10,17 +10,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 
-from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
 from privql.kernel.features import Feature, Frame, Mode, Over, Quantile, Splice, WindowCall
-from privql.kernel.scalars import Apply, Const, Scalar
+from privql.kernel.scalars import Scalar
 from privql.kernel.stable import Stable
+from privql.plan.lengths import text_bytes
 
 BYTES = 2**27  # of a unit
 VALUES, TEXTS = 1_000_000, 10_000  # rows, however few bytes they come to
 FRAMED = 3_000  # rows whose frames differ: 4,500,000 values at most
 _HELD = (Quantile, Mode, Splice)
-_VALUE, _CHARACTER = 8, 4  # bytes: a DECIMAL takes two values, a text two and its characters
+_VALUE, _CHARACTER = 8, 4  # bytes: a DECIMAL takes two values
 
 
 def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
@@ -79,24 +79,11 @@ def _width(feature: Quantile | Mode | Splice) -> int:
 def _bytes(value: Scalar) -> int:
     match value.type.kind:
         case "TEXT":
-            return 2 * _VALUE + _CHARACTER * _characters(value)
+            return text_bytes(value, {})
         case "DECIMAL":
             return 2 * _VALUE
         case _:
             return _VALUE
-
-
-def _characters(text: Scalar) -> int:
-    """How many it has at most, being no longer than texts that are made may be."""
-    match text:
-        case Apply(op="left", args=(whole, _)):
-            return _characters(whole)
-        case Const(value=str() as written):
-            return len(written)
-        case Apply(op="cast", args=(number,)) if number.type.kind != "TEXT":
-            return 64  # more than any number, date or time is written with
-        case _:
-            return LONGEST
 
 
 def _cut(below: Stable, most: int) -> Stable:

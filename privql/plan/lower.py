@@ -18,9 +18,9 @@ from privql.kernel.stable import Stable
 from privql.kernel.sums import Balance, Contribution, Hats, Key, Listed, Powers
 from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
-from privql.plan.related import PublicRows, Related
+from privql.plan.related import Light, PublicRows, Related
 from privql.plan.totals import of_units
-from privql.plan.weight import FEW, weighed
+from privql.plan.weight import FEW, not_too_large, weighed
 
 
 @frozen
@@ -62,7 +62,10 @@ def lower(
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
     if len(made.rows) > FEW or made.meetings.met > 1:
-        weighed(stable.term, made.meetings.met, block.span)
+        not_too_large(stable.term, block.span)
+    weight = weighed(stable.term, made.meetings.met, made.long_texts, block.span)
+    if weight is not None and (light := made.lighter(weight)) is not None:
+        made, stable = _related(block, needed, env, query, lambda: declared()[0], light)
     # as many rows as there would be, had each table been cut to its declared rows at once
     stated = stable.rows if stable.rows == 1 else declared()[1].rows
     rows = [limit for limit in (limits.rows, stated) if limit is not None]
@@ -108,9 +111,10 @@ def _related(
     env: Env,
     query: CheckedQuery,
     declared: Callable[[], Related] | None = None,
+    light: Light | None = None,
 ) -> tuple[Related, Stable]:
     """The rows of the block while they are still their units', with what its keys and aggregates ask of them."""
-    made = Related(block, env, query, declared)
+    made = Related(block, env, query, declared, light)
     stable = made.relation(block.rel.input if isinstance(block.rel, Once) else block.rel, needed)
     return made, answered(made, stable, *_asked(block))
 

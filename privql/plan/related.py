@@ -29,6 +29,7 @@ from privql.check.relations import (
     Where,
     Windowed,
 )
+from privql.frozen import frozen
 from privql.kernel import relating, rules
 from privql.kernel.features import Order, Rank
 from privql.kernel.proved import Unproved
@@ -37,7 +38,7 @@ from privql.kernel.stable import Stable
 from privql.kernel.terms import Public, SetOperation
 from privql.plan.asked import answered
 from privql.plan.beside import joined
-from privql.plan.declared import scanned
+from privql.plan.declared import long_texts, scanned
 from privql.plan.features import gathered
 from privql.plan.meetings import Meetings, Pairs
 from privql.plan.units import unit_columns
@@ -55,14 +56,30 @@ _OPERATIONS: Mapping[tuple[str, bool], SetOperation] = {
 PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 
+@frozen
+class Light:
+    """Where long texts are made of private rows: so many of a unit are read of each table; their own texts are `short`
+    where many public rows carry them along."""
+
+    rows: int
+    short: bool
+
+
 class Related:
     """One block's tree. `declared`: the same with each table cut to its declared rows at once, from which is learnt how
     many can come of them; None in that one itself."""
 
     def __init__(
-        self, block: Block, env: Env, query: CheckedQuery, declared: Callable[[], Related] | None = None
+        self,
+        block: Block,
+        env: Env,
+        query: CheckedQuery,
+        declared: Callable[[], Related] | None = None,
+        light: Light | None = None,
     ) -> None:
-        self.env, self.query, self.declared = env, query, declared
+        self.env, self.query, self.declared, self.light = env, query, declared, light
+        self.long_texts = 0  # stored columns that are read, whose texts may be of any length
+        self._tables = 0  # that are read, of which a unit may have many rows
         self.meetings: Meetings = Meetings(block, None if declared is None else lambda: declared().meetings)
         self.subqueries: Mapping[str, Subquery] = dict(query.subqueries)
         self._index, self._span = block.index, block.span
@@ -138,10 +155,23 @@ class Related:
         return frozenset(read)
 
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
-        stable = scanned(rel, needed & {id for id, _, _ in rel.columns}, self.env)
+        read = needed & {id for id, _, _ in rel.columns}
+        stable = scanned(rel, read, self.env, short=self.light is not None and self.light.short)
+        self.long_texts += long_texts(rel, read, self.env)
+        self._tables += stable.rows != 1
+        if self.light is not None and not (stable.rows is not None and stable.rows <= self.light.rows):
+            stable = rules.keep_rows(stable, self.light.rows)
         table = self.env.catalog.table(rel.table)
         most = table.at_most if table is not None and self.declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
+
+    def lighter(self, rows: int) -> Light | None:
+        """So that a unit has no more rows anywhere; None where it has none too many. Rows of several tables that meet
+        multiply."""
+        met = self.meetings.met
+        if met == 1 and all(there is not None and there <= rows for there in self.rows.values()):
+            return None
+        return Light(max(1, int((rows // met) ** (1 / max(self._tables, 1)))), met > 1)
 
     def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Members = ()) -> Stable:
         """A unit's different rows: its groups by all of their columns."""

@@ -149,6 +149,15 @@ def _public(create: ast.CreateTable, carried: list[Column], found: Findings) -> 
             why="everyone may read a public table, so it protects nobody",
             help="leave `UNIT` out, or write `CREATE PRIVATE TABLE`",
         )
+    for definition in create.columns:
+        if definition.hidden:
+            found.error(
+                "PQL0711",
+                f"`{create.name}` is public: `HIDDEN` has no meaning for it",
+                found.name(definition.span, definition.name),
+                why="everyone may read a public table",
+                help="name the other columns only: what is not declared, nobody reads; or write `CREATE PRIVATE TABLE`",
+            )
     option = None if create.parts_by is None else found.last_name(create.span, create.parts_by)
     spans = [None if part is None else part.span for part in (create.unit, create.at_most)]
     for span, what in zip((*spans, option), ("UNIT", "AT MOST", "PARTS BY"), strict=True):

@@ -1,0 +1,123 @@
+"""However long the texts that a query makes of a unit's rows, it is answered: if it failed, that would tell of them.
+
+Few words make long texts: of each row, of each public row that one private row meets, and again in each window.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from privql import PrivQLError, connect
+from privql.check.env import Env
+from privql.diagnostics import Diagnostic
+from privql.diagnostics import Source as Text
+from privql.functions.scalar.text import LONGEST
+from privql.kernel.sums import Sums
+from privql.pipeline.check import check_text
+from privql.plan import weight
+from privql.policy.build import build_catalog
+from tests.hostile.test_resources import keeping
+
+POLICY = """
+CREATE UNIT patient;
+CREATE PRIVATE TABLE patients (id INT UNIT patient KEY, ill BOOL, sex TEXT IN ('F', 'M'), note TEXT);
+CREATE PRIVATE TABLE calls (id INT UNIT patient, n INT BETWEEN 0 AND 9999, kind TEXT IN ('in', 'out'), said TEXT);
+CREATE BUDGET research FOR UNIT patient EPSILON 1;
+"""
+ENV = Env(build_catalog(Text(POLICY, "policy"))[0])
+TEXT = 16 + 4 * LONGEST  # bytes of any text that can be made
+LONG = "REPEAT('😀', 16384 - n % {})"
+
+
+def planned(query: str) -> Sums | Diagnostic:
+    (check, _), *_ = check_text(Text(f"{query} AT MOST 3 ROWS PER UNIT SPEND EPSILON 1", "query"), ENV)
+    if check.plan is None:
+        return check.diagnostics[0]
+    (block,) = check.plan.blocks
+    assert block.measured is not None and isinstance(block.measured.term, Sums)
+    return block.measured.term
+
+
+def limits(query: str) -> set[int]:
+    """To how many rows a unit is cut, wherever it is."""
+    return {kept.limit for kept in keeping(planned(query))} - {3}
+
+
+@pytest.mark.parametrize(
+    ("asked", "texts"),
+    [
+        ("WHERE said || said > 'a'", 1),
+        ("WHERE said || '-' || said > 'a' OR REPLACE(said, 'a', 'b') = 'b'", 3),
+        ("WHERE REVERSE(REPEAT(said, 2)) = 'x'", 1 + weight.TAKEN_APART["reverse"]),
+        ("WHERE JSON_VALUE('[' || said || ']', '$[0]') = 'x'", 2 + weight.TAKEN_APART["json_value"]),
+        ("WHERE INITCAP(said || said) = 'x'", 1 + weight.TAKEN_APART["initcap"]),
+    ],
+)
+def test_of_each_unit_so_many_rows_make_long_texts(asked: str, texts: int) -> None:
+    assert limits(f"SELECT COUNT(*) FROM calls {asked}") == {weight.MADE // (texts * TEXT)}
+
+
+def test_what_a_window_carries_on_counts_again() -> None:
+    made = "(SELECT id, n, said || said AS t FROM calls) AS a"
+    once = f"(SELECT ROW_NUMBER() OVER (PARTITION BY id ORDER BY t) AS k, t FROM {made}) AS b WHERE k > LENGTH(t)"
+    twice = f"(SELECT LAG(t) OVER (PARTITION BY id ORDER BY n) AS k, t FROM {made}) AS b WHERE k > t"
+    assert limits(f"SELECT COUNT(*) FROM {once}") == {weight.MADE // TEXT}
+    assert limits(f"SELECT COUNT(*) FROM {twice}") == {weight.MADE // (2 * TEXT)}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "calls WHERE kind || '-' || CAST(n AS TEXT) > 'a'",  # not long
+        "(SELECT id, UPPER(kind) || ':' AS t FROM calls) AS a WHERE t || t = 'x'",
+        "(SELECT DISTINCT id, kind || 'x' AS t FROM calls) AS a WHERE t || t = 'x'",
+        "calls WHERE LEFT(said, 9) || LEFT(said, 9) = 'x'",
+        "calls WHERE REVERSE(said) = 'x' AND JSON_VALUE(said, '$.a') = 'x'",  # as they are stored
+    ],
+)
+def test_texts_that_are_short_or_stored_take_no_rows_away(asked: str) -> None:
+    assert all(limit > 50_000 for limit in limits(f"SELECT COUNT(*) FROM {asked}"))
+
+
+def test_one_row_a_unit_is_one_row() -> None:
+    assert not limits("SELECT COUNT(*) FROM patients WHERE JSON_VALUE(note || note, '$.a') = 'x'")
+
+
+def test_where_a_row_meets_many_its_stored_texts_are_read_to_a_length() -> None:
+    """A stored text may be of any length, and each of the rows carries it along."""
+    asked = "SELECT COUNT(*) FROM patients, generate_series(1, {}) AS g(i) WHERE LENGTH({}) > i"
+    assert "op='left', args=(Field(name='note'" in repr(planned(asked.format(1000, "note")))
+    found = planned(asked.format(1100, "note"))
+    assert isinstance(found, Diagnostic) and found.code == "PQL0407", found
+    assert "texts could be made for each of 1,100 rows" in found.message
+    assert "op='left'" not in repr(planned(asked.format(9000, "sex")))
+
+
+ATTACKS = {
+    "documents": "FROM calls WHERE said = 'x' AND"
+    " JSON_VALUE(CASE WHEN n >= 0 THEN REPEAT('[', 8000 + n % 2) || REPEAT(']', 8000 + n % 2) END, '$.a') = 'x'",
+    "different": "FROM (SELECT DISTINCT id, n, "
+    + ", ".join(f"{LONG.format(5 + at)} AS t{at}" for at in range(6))
+    + " FROM calls WHERE said = 'x') AS a",
+}
+
+
+def attacked(attack: str) -> None:
+    """A question of which the engine has much to hold if, and only if, patient 7 said so."""
+    calls = pd.DataFrame({"id": [7] * 6000, "n": range(6000), "kind": "in", "said": "x"})
+    frames = {"patients": pd.DataFrame({"id": [7], "ill": [True], "sex": "F", "note": "x"}), "calls": calls}
+    with connect(policy=POLICY, ledger=":memory:", frames=frames, analyst="mallory") as session:
+        session.run(f"SELECT COUNT(*) AS n {ATTACKS[attack]} AT MOST 5 ROWS PER UNIT SPEND EPSILON 1e-9")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_question_does_not_fail_of_one_units_rows(attack: str) -> None:
+    attacked(attack)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_planted_without_the_bound_it_fails(attack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight, "MADE", 2**40)
+    with pytest.raises(PrivQLError, match="PQL0601"):
+        attacked(attack)
