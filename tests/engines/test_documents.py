@@ -10,7 +10,7 @@ import pytest
 
 from privql.conformance.rows import Row
 from privql.functions.scalar import evaluate
-from privql.functions.scalar.documents import MISSING, read
+from privql.functions.scalar.documents import LONGEST, MISSING, read
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar
 from tests.assurance import assured, length
 from tests.engines.hosts import HOSTS, Host
@@ -122,5 +122,9 @@ def test_three_readers_agree(host: Host) -> None:
             host.load(connection, "t", (("x", TEXT),), [{"x": text} for text in deep])
             nested = Apply("json_typeof", (_X, Const("$[0]", TEXT)), TEXT)
             read_on = host.evaluated(connection, "t", [terms[0], nested])
+            long = ["[" + " " * (LONGEST - 2) + end for end in ("]", " ]")]
+            host.load(connection, "t", (("x", TEXT),), [{"x": text} for text in long])
+            assert host.evaluated(connection, "t", [terms[0], terms[1]]) == [(True, "array"), (False, None)]
+        assert read(long[0]) == [] and read(long[1]) is MISSING, "nothing that would fill an engine's memory is read"
         assert read_on == [(True, "array"), (True, "array"), (True, None), (False, None)]
         assert taken > len(rows) / 10

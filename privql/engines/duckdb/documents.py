@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from privql.engines.sql.expressions import Call, Spelled, Spelling, text
-from privql.functions.scalar.documents import BLANK, NUMBER, STRING, WORD, path
+from privql.functions.scalar.documents import BLANK, LONGEST, NUMBER, STRING, WORD, path
 from privql.functions.scalar.fields import path_of
 from privql.kernel.scalars import TEXT
 
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def _is_json(x: Spelled) -> str:
-    return f"regexp_full_match({x}, {_JSON}) AND json_valid({x})"
+    return f"length({x}) <= {LONGEST} AND regexp_full_match({x}, {_JSON}) AND json_valid({x})"
 
 
 def _at(least: int, body: Callable[[Call, Spelled, str], str]) -> Spelling:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from privql.engines.postgres.expressions import plain, text
 from privql.engines.sql.expressions import Call, Spelled, Spelling
-from privql.functions.scalar.documents import NUMBER, WORD, Steps
+from privql.functions.scalar.documents import LONGEST, NUMBER, WORD, Steps
 from privql.functions.scalar.fields import path_of
 
 _HEX = "[0-9a-fA-F]"
@@ -129,7 +129,8 @@ def _at_path(call: Call) -> str:
 
     def body(x: Spelled) -> str:
         signs = _Signs(call, x)
-        return signs.of(f"CASE WHEN {signs.valid} THEN {made(signs, signs.at(found))} END")
+        read = signs.of(f"CASE WHEN {signs.valid} THEN {made(signs, signs.at(found))} END")
+        return f"CASE WHEN length({x}) <= {LONGEST} THEN {read} END"
 
     return call.let(call.args[:1], body)
 
@@ -137,7 +138,7 @@ def _at_path(call: Call) -> str:
 def valid(call: Call) -> str:
     def body(x: Spelled) -> str:
         signs = _Signs(call, x)
-        return f"CASE WHEN {x} IS NOT NULL THEN {signs.of(signs.valid)} END"
+        return f"CASE WHEN length({x}) > {LONGEST} THEN FALSE WHEN {x} IS NOT NULL THEN {signs.of(signs.valid)} END"
 
     return call.let(call.args, body)
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from privql.frozen import frozen
 
+LONGEST = 2**20  # characters: engines hold 180 bytes for each while they read, and one row must not fill their memory
 STRING = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"'
 NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 WORD = "true|false|null"
@@ -73,6 +74,8 @@ def at(document: Json | Missing, found: Steps) -> Json | Missing:
 @lru_cache(maxsize=16)
 def read(text: str) -> Json | Missing:
     """What a whole text holds."""
+    if len(text) > LONGEST:
+        return MISSING
     holders: list[tuple[dict[str, Json] | list[Json], str]] = []  # those that are open, and where each stands
     place = 0
     top: list[Json] = []
