@@ -34,6 +34,11 @@ class _Watch:
     def trace(self, frame: FrameType, event: str, arg: object) -> None:
         self.entered.add(frame.f_code)
 
+    def begin(self) -> None:
+        """Anew each time: where recursion is too deep for it, as some tests have it, Python takes a tracer off."""
+        self.entered.clear()
+        sys.settrace(self.trace)
+
     def functions(self) -> list[str]:
         found = set()
         for code in self.entered:
@@ -45,14 +50,14 @@ class _Watch:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
-        self.entered.clear()
+        self.begin()
         report = yield
         self.importing[collector.nodeid.split("::")[0]] += self.functions()
         return report
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.entered.clear()
+        self.begin()
         result = yield
         self.tests[item.nodeid] = {"entered": self.functions(), "seconds": 0.0}
         return result
@@ -72,7 +77,6 @@ def watch(root: Path, tests: list[str], out: Path) -> None:
         os.waitpid(child, 0)
         return
     threading.settrace(watching.trace)
-    sys.settrace(watching.trace)
     pytest.main([*PLAIN, "--tb=short", *tests], plugins=[watching])
     sys.settrace(None)
     out.parent.mkdir(parents=True, exist_ok=True)
