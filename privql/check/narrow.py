@@ -166,7 +166,7 @@ def _compared(left: Scalar, relation: str, right: Scalar, domain_of: DomainOf) -
     if relation == "eq" and listed is not None:
         return {column.name: _among(known, listed)}
     if relation == "ne":
-        single = other.values is not None and len(other.values) == 1 and not other.nullable
+        single = other.only is not None and not other.nullable
         gone = listed if single and listed is not None else set()
         return {column.name: known.keep(lambda v: v not in gone)}
     if column.type.kind in ("TEXT", "BOOL"):

@@ -49,6 +49,11 @@ class Domain:
         return self.low is not None and self.high is not None and self.low > self.high
 
     @property
+    def only(self) -> Value:
+        """The one value that there can be, beside NULL; None where there can be others."""
+        return self.values[0] if self.values is not None and len(self.values) == 1 else None
+
+    @property
     def size(self) -> int | None:
         """How many values it has, NULL apart; None if they are not counted."""
         if self.values is not None:

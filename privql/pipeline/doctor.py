@@ -88,7 +88,7 @@ def doctor(
         findings = [
             *_policy(found),
             *_machine(bound),
-            *(each for table in catalog.tables for each in _table(table, catalog, source, bound, read, log, watch)),
+            *(each for table in catalog.tables for each in _table(table, source, bound, read, log, watch)),
             *_advice(catalog, bound, read),
             *([] if ledger is None else _ledger(ledger, catalog)),
         ]
@@ -136,7 +136,6 @@ def _exact(name: str, address: object, conforms: Conforms) -> Finding:
 
 def _table(
     table: Table,
-    catalog: Catalog,
     source: Source,
     bound: Mapping[str, Rows],
     read: Engines,

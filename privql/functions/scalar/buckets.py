@@ -63,7 +63,7 @@ def _bucket(types: Types, result: ValueType, values: tuple[Any, ...]) -> Value:
 
 
 def _bucket_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    constants = [arg.values[0] for arg in (args[0], *args[2:]) if arg.values is not None and len(arg.values) == 1]
+    constants = [arg.only for arg in (args[0], *args[2:]) if arg.only is not None]
     if len(constants) != len(args) - 1:
         return whole(result, True)
     width: Any = constants[0]

@@ -147,7 +147,7 @@ def _among_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> 
     wanted, options = args[0], args[1:]
     if wanted.empty:
         return finite((), wanted.nullable)
-    constants = {o.values[0] for o in options if o.values is not None and len(o.values) == 1 and not o.nullable}
+    constants = {o.only for o in options if o.only is not None and not o.nullable}
     all_there = wanted.values is not None and constants.issuperset(wanted.values)
     found = any(may_equal(wanted, o) for o in options)
     unsure = any(o.nullable for o in options) and not all_there

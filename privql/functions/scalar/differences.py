@@ -111,7 +111,7 @@ def _complete_domain(types: Types, result: ValueType, args: tuple[Domain, ...]) 
 
 
 def _unit(domain: Domain) -> str | None:
-    return str(domain.values[0]) if domain.values is not None and len(domain.values) == 1 else None
+    return None if domain.only is None else str(domain.only)
 
 
 _SUMS = {function.op: function for function in arithmetic.FUNCTIONS if function.op in ("add", "sub")}

@@ -29,8 +29,8 @@ class Piece:
 Format = tuple[Piece | str, ...]  # a text stands for itself
 
 
-def _names(field: str, names: tuple[str, ...], change: Callable[[str], str] = str) -> Piece:
-    return Piece(field, names=tuple(map(change, names)))
+def _names(field: str, names: tuple[str, ...]) -> Piece:
+    return Piece(field, names=names)
 
 
 def _short(names: tuple[str, ...]) -> tuple[str, ...]:

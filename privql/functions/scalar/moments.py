@@ -126,7 +126,6 @@ def _days(type: ValueType, domain: Domain) -> tuple[int, int]:
 
 
 _CLOCK = (calendar.CLOCK["HOUR"], calendar.CLOCK["MINUTE"], calendar.CLOCK["SECOND"])
-_LEAP_DAY = const(19782, DATE)  # 2024-02-29
 _HALF_PAST_NINE = 19782 * calendar.DAY + 34_200_000_000
 
 FUNCTIONS = (

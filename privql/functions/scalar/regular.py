@@ -169,7 +169,7 @@ def _truth(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
 
 def _all_fine(wrong: Objection, args: tuple[Domain, ...]) -> bool:
     """Whether the constant arguments are known, and refused by nothing."""
-    known = [arg.values[0] if arg.values is not None and len(arg.values) == 1 else None for arg in args[1:]]
+    known = [arg.only for arg in args[1:]]
     return None not in known and wrong((None, *known)) is None
 
 

@@ -68,7 +68,7 @@ def _similar(text: str, wanted: str, escape: str = "\\") -> Value:
 
 
 def _truth(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-    known = [arg.values[0] if arg.values is not None and len(arg.values) == 1 else None for arg in args[1:]]
+    known = [arg.only for arg in args[1:]]
     return whole(result, None in known or _of_similar((None, *known)) is not None)
 
 

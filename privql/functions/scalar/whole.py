@@ -102,7 +102,7 @@ def _multiples(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Dom
 
 def _bucket_range(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
     """Buckets rise with the number, or fall if the first bound is the greater."""
-    given = [arg.values[0] if arg.values is not None and len(arg.values) == 1 else None for arg in args[1:]]
+    given = [arg.only for arg in args[1:]]
     low, high, count = (canonical(value, type) for value, type in zip(given, types[1:], strict=True))
     if not _are_buckets(low, high, count):
         return fitted(result, (0, MOST_BUCKETS + 1), None).with_null()

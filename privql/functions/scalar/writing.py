@@ -78,9 +78,7 @@ _CLOCKS: tuple[tuple[frozenset[str], range], ...] = (
 
 def _texts(op: str) -> Callable[[Types, ValueType, tuple[Domain, ...]], Domain]:
     def domain(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Domain:
-        format = None
-        if args[1].values is not None and len(args[1].values) == 1:
-            format = format_of(op, args[1].values[0])
+        format = None if args[1].only is None else format_of(op, args[1].only)
         if format is None:
             return whole(result, True)
         found = _moments(frozenset(p.field for p in format if isinstance(p, Piece)), args[0])
