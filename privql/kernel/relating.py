@@ -122,7 +122,7 @@ def combine(op: SetOperation, left: Stable, right: Stable, columns: tuple[tuple[
             rows, fixed = _least(left.rows, right.rows), ours | theirs
         case "EXCEPT" | "EXCEPT ALL":
             rows, fixed = left.rows, ours
-    unique: Sets = frozenset() if op.endswith("ALL") else frozenset((names,))
+    unique: Sets = frozenset((names,)) if names and not op.endswith("ALL") else frozenset()
     term, none = Combine(op, left.term, right.term, columns), frozenset[frozenset[str]]()
     why = "combine", (left, right)
     return replace(left, term=term, rows=rows, columns=names, unique=unique, apart=none, fixed=fixed, why=why, by=RULE)
