@@ -15,6 +15,7 @@ from privql.finish.result import Release
 from privql.frozen import frozen
 from privql.kernel.certificate import commitments, paid_for
 from privql.kernel.derivation import Derivation
+from privql.kernel.events import cost_of
 from privql.kernel.rules import scan
 from privql.kernel.verify import Refused, verified, written
 from privql.names import fold
@@ -34,25 +35,31 @@ class Attested:
     wrong: str | None
     costs: tuple[tuple[str, str, str], ...] = ()  # unit, ε, δ
     papers: tuple[str, ...] = ()
+    forgotten: tuple[tuple[str, str, str], ...] = ()  # what the ledger charged, of which it forgot all else
 
     def __str__(self) -> str:
         if self.wrong is not None:
             return f"refused: {self.wrong}"
-        out = []
-        for unit, epsilon, delta in self.costs:
-            out.append(f"proved: to {unit} it costs ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else ""))
+        out = [f"proved: to {unit} it costs {_cost(*cost)}" for unit, *cost in self.costs]
+        if self.forgotten:
+            charged = "; ".join(f"to {unit} {_cost(*cost)}" for unit, *cost in self.forgotten)
+            out += [
+                "the ledger forgot its query, its answer and the certificate of that: this was not compared with them,",
+                f"and may be the certificate of another query that was charged the same, {charged}",
+            ]
         known = {"the policy", "the ledger"} & set(self.papers)
         believed = "" if known else "; what the owner declared is believed: give --policy or --ledger"
         return "\n".join([*out, f"held against {' and '.join(('itself', *self.papers))}{believed}"])
 
     def to_json(self) -> Json:
         costs = [{"unit": unit, "epsilon": epsilon, "delta": delta} for unit, epsilon, delta in self.costs]
-        return {"ok": self.wrong is None, "wrong": self.wrong, "costs": costs, "papers": list(self.papers)}
+        found = {"ok": self.wrong is None, "wrong": self.wrong, "costs": costs, "papers": list(self.papers)}
+        return found | {"compared": not self.forgotten}
 
 
 def attested(text: str, policy: str | None = None, ledger: str | Path | None = None) -> Attested:
     """`policy`: the text that was applied. Whatever is handed in, it is refused in one line or holds."""
-    papers = []
+    papers, forgotten = [], tuple[tuple[str, str, str], ...]()
     try:
         told = verified(text)
         if policy is not None:
@@ -60,11 +67,11 @@ def attested(text: str, policy: str | None = None, ledger: str | Path | None = N
             _of_policy(told, policy)
         if ledger is not None:
             papers.append("the ledger")
-            _of_ledger(told, ledger)
+            forgotten = _of_ledger(told, ledger)
     except Refused as why:
         return Attested(str(why))
     costs = ((line["unit"][0], line["epsilon"], line["delta"]) for line in told["costs"])
-    return Attested(None, tuple(costs), tuple(papers))
+    return Attested(None, tuple(costs), tuple(papers), forgotten)
 
 
 def _of_policy(told: Json, text: str) -> None:
@@ -76,7 +83,9 @@ def _of_policy(told: Json, text: str) -> None:
         raise Refused(f"the policy declares `{_shown(name)}` otherwise")
 
 
-def _of_ledger(told: Json, path: str | Path) -> None:
+def _of_ledger(told: Json, path: str | Path) -> tuple[tuple[str, str, str], ...]:
+    """What was charged, where the ledger has forgotten what else the certificate says: of its answer the chain keeps a
+    hash, without the salt. Then whoever was charged must be told of, and what was paid is all that is compared."""
     with opened(path) as ledger:
         entry = ledger.entry(told["release"])
         known = entry if entry is not None and entry.state == "released" else None
@@ -84,17 +93,28 @@ def _of_ledger(told: Json, path: str | Path) -> None:
         records = {record.version: record for record in ledger.policy_history()}
     if entry is None:
         raise Refused(f"the ledger has no release {_shown(told['release'])}")
+    if entry.state == "reserved":
+        raise Refused("the ledger charged it, and has no answer of it")
     if told["commitments"]["policy_version"] != entry.policy_version:
         raise Refused("the ledger knows the release under another version of the policy")
     _of_policy(told, owners_text(records[entry.policy_version]))
     paid = {(fold(line.unit), fold(line.budget), json.dumps(paid_for(line.events))) for line in entry.charges}
-    for line in told["costs"]:
-        if (fold(line["unit"][0]), fold(line["budget"]), json.dumps(line["paid"])) not in paid:
-            raise Refused("the ledger charged something else for it")
-    if entry.state != "forgotten":
-        _committed(told, {"query": entry.query, "inputs": entry.parameters})
-    if kept is not None and Release.from_bytes(kept.answer).proof != written(told):
+    said = {(fold(line["unit"][0]), fold(line["budget"]), json.dumps(line["paid"])) for line in told["costs"]}
+    if not said <= paid:
+        raise Refused("the ledger charged something else for it")
+    if entry.state == "forgotten":
+        if said != paid:
+            raise Refused("the ledger charged others for it, too")
+        costs = ((line.unit, cost_of(line.events)) for line in entry.charges)
+        return tuple((unit, str(cost.epsilon), str(cost.delta)) for unit, cost in costs)
+    _committed(told, {"query": entry.query, "inputs": entry.parameters})
+    if kept is None or Release.from_bytes(kept.answer).proof != written(told):
         raise Refused("the ledger's answer carries another certificate")
+    return ()
+
+
+def _cost(epsilon: str, delta: str) -> str:
+    return f"ε = {epsilon}" + (f", δ = {delta}" if delta != "0" else "")
 
 
 def _committed(told: Json, texts: dict[str, str]) -> None:

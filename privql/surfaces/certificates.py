@@ -62,15 +62,15 @@ def file_options(run: argparse.ArgumentParser) -> None:
 def _verify(options: argparse.Namespace) -> int:
     from privql.pipeline.attesting import attested
 
-    text = inputs.query_text(options.file, None).text
-    policy = None if options.policy is None else inputs.query_text(options.policy, None).text
+    text = inputs.exact_text(options.file)
+    policy = None if options.policy is None else inputs.exact_text(options.policy)
     found = attested(text, policy, None if options.ledger is None else inputs.existing_ledger(options.ledger))
     if found.wrong is None and options.signers is not None:
         from privql.surfaces.signatures import signer
 
-        name = signer(text.encode(), Path(f"{options.file}.sig"), options.signers)
-        wrong = None if name is not None else "nobody who is named has signed it"
-        found = replace(found, wrong=wrong, papers=(*found.papers, f"the signature of {name}"))
+        signed = signer(text.encode(), Path(f"{options.file}.sig"), options.signers)
+        wrong = None if signed is not None else "nobody who is named has signed it"
+        found = replace(found, wrong=wrong, papers=(*found.papers, f"the signature of {signed}"))
     Printer(options.format, sys.stdout).told(str(found), found.to_json())
     return ACCEPTED if found.wrong is None else REJECTED
 

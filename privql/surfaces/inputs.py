@@ -25,7 +25,7 @@ class Text:
     name: str
 
 
-def query_text(file: str | None, command: str | None) -> Text:
+def query_text(file: str | None, command: str | None, encoding: str = "utf-8-sig") -> Text:
     """The text of FILE, of standard input (`-`), or of `-c TEXT`."""
     if command is not None:
         if file is not None:
@@ -36,14 +36,19 @@ def query_text(file: str | None, command: str | None) -> Text:
     if file == "-":
         if sys.stdin is None:
             raise WrongUsage("standard input is closed")
-        return Text(_decode(sys.stdin.buffer.read(LONGEST_TEXT + 1), "<stdin>"), "<stdin>")
-    return Text(_read(file), file)
+        return Text(_decode(sys.stdin.buffer.read(LONGEST_TEXT + 1), "<stdin>", encoding), "<stdin>")
+    return Text(_read(file, encoding), file)
 
 
-def _read(file: str) -> str:
+def exact_text(file: str) -> str:
+    """Every byte of FILE, or of standard input, where the text is hashed: a byte order mark is one more character."""
+    return query_text(file, None, "utf-8").text
+
+
+def _read(file: str, encoding: str) -> str:
     try:
         with Path(file).open("rb") as opened:
-            return _decode(opened.read(LONGEST_TEXT + 1), file)
+            return _decode(opened.read(LONGEST_TEXT + 1), file, encoding)
     except (OSError, ValueError) as failure:
         raise WrongUsage(f"cannot read {file!r}: {_reason(failure)}") from None
 
@@ -54,13 +59,13 @@ def _reason(failure: Exception) -> str:
     return "this is not a path"
 
 
-def _decode(raw: bytes, name: str) -> str:
+def _decode(raw: bytes, name: str, encoding: str) -> str:
     if len(raw) > LONGEST_TEXT:
         raise WrongUsage(f"{name} is longer than {LONGEST_TEXT // 1024**2} MiB; this is not a query file")
     if b"\0" in raw:
         raise WrongUsage(f"{name} is a binary file, not PrivQL text")
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode(encoding)
     except UnicodeDecodeError as failure:
         line = raw.count(b"\n", 0, failure.start) + 1
         raise WrongUsage(f"{name} is not UTF-8 text (line {line})") from None

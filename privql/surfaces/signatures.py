@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,14 +20,16 @@ def signature(text: bytes, key: str) -> bytes:
 
 
 def signer(text: bytes, signed: Path, signers: str) -> str | None:
-    """Which of those that a file of allowed signers names has signed this text; None if none has."""
+    """Which key has signed this text, and as whom a file of allowed signers lets it sign; None if none has."""
     if not signed.is_file() or not Path(signers).is_file():
         raise WrongUsage(f"{str(signed if not signed.is_file() else signers)!r} is not there")
     found = _keygen("find-principals", "-s", str(signed), "-f", signers, given=b"").stdout.decode("utf-8", "replace")
     for name in found.splitlines():
         given = "-f", signers, "-I", name, "-n", NAMESPACE, "-s", str(signed)
-        if not _keygen("verify", *given, given=text).returncode:
-            return name
+        done = _keygen("verify", *given, given=text)
+        if not done.returncode:
+            key = re.search("SHA256:[0-9A-Za-z+/]{43}", done.stdout.decode("utf-8", "replace"))
+            return f"{key[0] if key else 'a key'}, which {signers} lets sign as {name}"
     return None
 
 

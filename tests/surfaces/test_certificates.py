@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +177,14 @@ def test_the_owners_signature_is_checked(folder: Path, capsys: pytest.CaptureFix
     verify_by = ["verify", str(certificate), "--signers"]
     capsys.readouterr()
     assert main([*verify_by, str(folder / "owners")]) == 0
-    assert "the signature of owner@clinic" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "the signature of SHA256:" in said and f", which {folder / 'owners'} lets sign as owner@clinic" in said
+    public = (folder / "owner.pub").read_text("utf-8")
+    (folder / "anybody").write_text(
+        f"*@clinic {public}", "utf-8"
+    )  # who that is, nobody says: it is the key that signed
+    assert main([*verify_by, str(folder / "anybody")]) == 0
+    assert f", which {folder / 'anybody'} lets sign as *@clinic" in capsys.readouterr().out
     assert main([*verify_by, str(folder / "others")]) == 1
     assert capsys.readouterr().out == "refused: nobody who is named has signed it\n"
     told = json.loads(certificate.read_text("ascii"))
@@ -209,11 +219,86 @@ def test_a_refined_answer_proves_what_it_measured_anew(folder: Path) -> None:
     assert all(main(["verify", str(one), "--ledger", ledger]) == 0 for one in kept.iterdir())
 
 
-def test_what_was_forgotten_is_still_proved_and_no_longer_told(folder: Path) -> None:
-    _, certificate = run(folder, "SELECT COUNT(*) FROM patients WHERE age > 7 SPEND EPSILON 0.5")
-    ledger = str(folder / "ledger.db")
+def test_what_was_forgotten_is_still_proved_and_no_longer_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of what the ledger keeps it is compared with what was charged alone, and says so: a loss may be missing."""
+    text = "SELECT COUNT(*) FILTER (WHERE age > 7), SUM(age) FROM patients SPEND EPSILON 0.5"
+    _, certificate = run(folder, text)
+    ledger, told = str(folder / "ledger.db"), json.loads(certificate.read_text("ascii"))
+    forged = copy.deepcopy(told)
+    losses = [at for at, step in enumerate(told["steps"]) if step["rule"] == "noise"]
+    assert len(losses) == 2 and losses[1] == len(told["steps"]) - 1
+    dropped = losses[1], *told["steps"][losses[1]]["of"]
+    for at in sorted(dropped, reverse=True):
+        del forged["steps"][at]
+    for step in forged["steps"]:
+        step["of"] = [of - sum(at < of for at in dropped) for of in step["of"]]
+    forged["costs"][0]["epsilon"] = forged["steps"][-1]["gives"]["event"][1]
+    (folder / "forged.json").write_text(sealed_anew(forged), "ascii")
+    assert attested(sealed_anew(forged)).wrong is None  # by itself it proves the price of half of it
+    verify_forged = ["verify", str(folder / "forged.json"), "--ledger", ledger]
+    assert main(verify_forged) == 1
+    assert "proved" not in (capsys.readouterr().out)
     assert main(["ledger", "forget", certificate.stem, "--ledger", ledger]) == 0
-    assert main(["verify", str(certificate), "--ledger", ledger]) == 0
+    for of in (certificate, folder / "forged.json"):
+        capsys.readouterr()
+        assert main(["verify", str(of), "--ledger", ledger]) == 0
+        said = capsys.readouterr().out
+        assert "the ledger forgot its query, its answer and the certificate of that" in said
+        assert "charged the same, to patient ε = 1/2\n" in said
+        assert main(["verify", str(of), "--ledger", ledger, "--format", "json"]) == 0
+        assert json.loads(capsys.readouterr().out)["compared"] is False
+    told["costs"][0]["paid"].append(["pure", "1", "0"])
+    assert attested(sealed_anew(told), ledger=ledger).wrong == "the ledger charged something else for it"
+
+
+def _as_if(folder: Path, name: str, sql: str, *values: object) -> Path:
+    """The ledger after somebody wrote into it."""
+    (folder / name).write_bytes((folder / "ledger.db").read_bytes())
+    with closing(sqlite3.connect(folder / name)) as db, db:
+        db.execute(sql, values)
+    return folder / name
+
+
+def test_what_was_charged_and_never_answered_has_no_certificate(folder: Path) -> None:
+    _, certificate = run(folder, QUERIES["a choice"])
+    number = int(certificate.stem[1:])
+    sql = "UPDATE charge SET state = 'reserved', answer = NULL, released_at = NULL WHERE id = ?"
+    text, ledger = certificate.read_text("ascii"), _as_if(folder, "reserved.db", sql, number)
+    assert attested(text, ledger=folder / "ledger.db").wrong is None
+    assert attested(text, ledger=ledger).wrong == "the ledger charged it, and has no answer of it"
+
+
+def test_whoever_was_charged_is_told_of(folder: Path) -> None:
+    """Where the certificate itself cannot be compared."""
+    _, certificate = run(folder, "SELECT COUNT(*) FROM patients WHERE age > 8 SPEND EPSILON 0.5")
+    number, text = int(certificate.stem[1:]), certificate.read_text("ascii")
+    assert main(["ledger", "forget", certificate.stem, "--ledger", str(folder / "ledger.db")]) == 0
+    copied = "SELECT charge, 'visit', budget, events, window_number FROM charge_line WHERE charge = ?"
+    ledger = _as_if(folder, "more.db", f"INSERT INTO charge_line {copied}", number)
+    assert attested(text, ledger=folder / "ledger.db").wrong is None
+    assert attested(text, ledger=ledger).wrong == "the ledger charged others for it, too"
+
+
+@pytest.mark.parametrize("which", ["certificate", "policy"])
+def test_a_byte_order_mark_is_part_of_a_text(which: str, folder: Path) -> None:
+    """There is one text, whoever verifies it."""
+    _, certificate = run(folder, QUERIES["a choice"])
+    files = {"certificate": certificate, "policy": folder / "policy.pql"}
+    marked = folder / f"marked-{which}"
+    marked.write_bytes(b"\xef\xbb\xbf" + files[which].read_bytes())
+    for held, status in ((files, 0), (files | {which: marked}, 1)):
+        command = [str(held["certificate"]), "--policy", str(held["policy"])]
+        assert main(["verify", *command]) == verify.main(command) == status
+
+
+def test_an_answer_that_is_too_deep_to_read_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, certificate = run(folder, QUERIES["a choice"])
+    (folder / "deep.json").write_text("[" * 100_000 + "]" * 100_000, "ascii")
+    capsys.readouterr()
+    assert verify.main([str(certificate), "--answer", str(folder / "deep.json")]) == 1
+    assert capsys.readouterr().out.startswith("refused: ")
 
 
 def test_what_is_free_and_what_is_invented_has_none(folder: Path) -> None:
