@@ -136,6 +136,85 @@ def test_prices_of_noise_are_those_of_the_kernel_to_its_last_digit() -> None:
             assert not verify.concentrated_pays(epsilon, delta, rho * Fraction(11, 10), order)
 
 
+def test_no_digit_that_was_rounded_makes_a_price_cheaper() -> None:
+    """All three are 10^-80 dearer than they are: at the last digit that they tell apart they are refused."""
+    exact = verify.Context(prec=400, Emin=verify.MIN_EMIN, Emax=verify.MAX_EMAX)
+    assert 1 + Fraction(1, 10**80) == verify.ROOM
+    choice, held = random.Random(9), 0
+    for _ in range(60):
+        order = 1 + Fraction(choice.randint(1, 999), 100) * Fraction(10) ** choice.randint(-9, 26)
+        rho = Fraction(choice.randint(1, 999)) * Fraction(10) ** choice.randint(-50, 2)
+        epsilon = order * rho + Fraction(choice.randint(1, 999), 10) / (order - 1)
+        with verify.localcontext(exact):
+            logarithm = verify.decimal(order) * verify.decimal((order - 1) / order).ln()
+            off = verify.decimal((order - 1) * (epsilon - order * rho))
+            delta = (logarithm - off).exp() / verify.decimal(order - 1)
+            less, more = Fraction(delta), Fraction(delta) * (1 + Fraction(2, 10**80))
+        with verify.localcontext(verify.Context(prec=120)):
+            assert not verify.concentrated_pays(epsilon, less, rho, order)
+            assert verify.concentrated_pays(epsilon, more, rho, order)
+        small = Fraction(choice.randint(1, 999)) * Fraction(10) ** choice.randint(-30, 0)
+        reach = int(choice.randint(1, 900) / small) + 1
+        with verify.localcontext(exact):
+            q = (-verify.decimal(small)).exp()
+            power = (-verify.decimal(small * reach)).exp()
+            delta = power * (1 - q) / (1 + q - 2 * q * power)
+        if 0 < delta < 1:
+            held += 1
+            less, more = Fraction(delta), Fraction(delta) * (1 + Fraction(1, 10**70))
+            with verify.localcontext(verify.Context(prec=120)):
+                assert not verify.hides(small, less, reach) and verify.hides(small, more, reach)
+    assert held > 20
+
+
+def test_orders_and_amounts_that_120_digits_cannot_tell_apart_are_refused() -> None:
+    gumbel, gaussian = (next(one for one in CERTIFIED if _rule(one) == rule) for rule in ("gumbel", "gaussian"))
+    for told, name, to in ((gumbel, "order", 10**31), (gaussian, "epsilon", 10**31), (gaussian, "epsilon", 10**-31)):
+        changed = json.loads(text(told))
+        changed["steps"][-1]["says"][name] = str(Fraction(to).limit_denominator(10**40))
+        with pytest.raises(Refused, match="not of the form"):
+            verified(sealed_anew(changed))
+    with verify.localcontext(verify.Context(prec=120)):
+        assert not verify.hides(Fraction(1, 10**31), Fraction(1, 2), 10**40)
+
+
+def test_a_sum_that_is_too_long_to_be_written_is_refused() -> None:
+    told = json.loads(HELD)
+    table = next(step for step in told["steps"] if step["rule"] == "scan")
+    sums = [table, *_summed(table)]
+    losses = [_loss(10**1100 + 2 * at + 1) for at in range(6)]
+    paid = [one["gives"]["event"] for one in losses]
+    line = {"unit": table["gives"]["unit"], "budget": "b", "epsilon": "0", "delta": "0", "paid": paid}
+    for one in losses:
+        one["gives"]["unit"] = table["gives"]["unit"]
+    with pytest.raises(Refused, match="beyond"):
+        verified(sealed_anew({**told, "steps": [*sums, *losses], "costs": [line]}))
+
+
+def _summed(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row of it a unit, counted."""
+    unit = table["gives"]["unit"]
+    gives = {**table["gives"], "rows": 1, "fixed": table["gives"]["columns"]}
+    gives["unique"] = sorted([*([[]] if [] not in gives["unique"] else []), *gives["unique"]])
+    says = {"groups": 1, "by": [], "cells": False, "steps": [[0, 1, 1]]}
+    return [
+        {"rule": "keep", "of": [0], "says": {"limit": 1}, "gives": gives},
+        {"rule": "sums", "of": [1], "says": says, "gives": {"unit": unit, "what": "sums", "l1": 1, "l2_squared": 1}},
+    ]
+
+
+def _loss(scale: int) -> dict[str, Any]:
+    gives = {"event": ["pure", f"1/{scale}", "0"]}
+    return {"rule": "noise", "of": [2], "says": {"way": "LAPLACE", "scale": str(scale), "times": 1}, "gives": gives}
+
+
+CERTIFIED = [json.loads(certified(proofs(seed))) for seed in range(120)]
+
+
+def _rule(told: dict[str, Any]) -> str:
+    return str(told["steps"][-1]["rule"])
+
+
 def test_the_tail_of_the_normal_law_is_the_kernels_to_60_digits() -> None:
     bits = 220
     for x in [Fraction(n, 7) for n in (0, 1, 2, 5, 13, 27, 28, 29, 40, 100, 9000)]:
