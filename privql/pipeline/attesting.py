@@ -47,7 +47,7 @@ class Attested:
                 "the ledger forgot its query, its answer and the certificate of that: this was not compared with them,",
                 f"and may be the certificate of another query that was charged the same, {charged}",
             ]
-        known = {"the policy", "the ledger"} & set(self.papers)
+        known = {"the policy", "the ledger", "what the ledger charged"} & set(self.papers)
         believed = "" if known else "; what the owner declared is believed: give --policy or --ledger"
         return "\n".join([*out, f"held against {' and '.join(('itself', *self.papers))}{believed}"])
 
@@ -66,8 +66,8 @@ def attested(text: str, policy: str | None = None, ledger: str | Path | None = N
             papers.append("the policy")
             _of_policy(told, policy)
         if ledger is not None:
-            papers.append("the ledger")
             forgotten = _of_ledger(told, ledger)
+            papers.append("what the ledger charged" if forgotten else "the ledger")
     except Refused as why:
         return Attested(str(why))
     costs = ((line["unit"][0], line["epsilon"], line["delta"]) for line in told["costs"])

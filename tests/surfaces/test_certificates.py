@@ -247,6 +247,7 @@ def test_what_was_forgotten_is_still_proved_and_no_longer_told(
         said = capsys.readouterr().out
         assert "the ledger forgot its query, its answer and the certificate of that" in said
         assert "charged the same, to patient ε = 1/2\n" in said
+        assert "held against itself and what the ledger charged" in said
         assert main(["verify", str(of), "--ledger", ledger, "--format", "json"]) == 0
         assert json.loads(capsys.readouterr().out)["compared"] is False
     told["costs"][0]["paid"].append(["pure", "1", "0"])
