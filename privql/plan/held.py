@@ -10,11 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 
-from privql.kernel import rules
 from privql.kernel.features import Feature, Frame, Mode, Over, Quantile, Splice, WindowCall
 from privql.kernel.scalars import Scalar
 from privql.kernel.stable import Stable
 from privql.plan.lengths import text_bytes
+from privql.plan.meetings import cut
 
 BYTES = 2**27  # of a unit
 VALUES, TEXTS = 1_000_000, 10_000  # rows, however few bytes they come to
@@ -29,7 +29,7 @@ def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
         return below
     most = TEXTS if any(isinstance(one, Splice) or one.value.type.kind == "TEXT" for one in held) else VALUES
     lists = {_listed(one): _width(one) for one in held}
-    return _cut(below, min(most, max(1, BYTES // sum(lists.values()))))
+    return cut(below, min(most, max(1, BYTES // sum(lists.values()))))
 
 
 def of_windows(below: Stable, windows: Iterable[Iterable[WindowCall]]) -> Stable:
@@ -46,7 +46,7 @@ def of_windows(below: Stable, windows: Iterable[Iterable[WindowCall]]) -> Stable
     # for by each
     framed = any(frame is not None or isinstance(feature, Mode) for _, feature, frame in held)
     lists = {(window, _listed(of), frame): (_width(of), _rows(frame)) for window, of, frame in held}
-    return _cut(below, _beside(FRAMED if framed else VALUES, lists.values()))
+    return cut(below, _beside(FRAMED if framed else VALUES, lists.values()))
 
 
 def _beside(most: int, held: Collection[tuple[int, int | None]]) -> int:
@@ -84,7 +84,3 @@ def _bytes(value: Scalar) -> int:
             return 2 * _VALUE
         case _:
             return _VALUE
-
-
-def _cut(below: Stable, most: int) -> Stable:
-    return below if below.rows is not None and below.rows <= most else rules.keep_rows(below, most)

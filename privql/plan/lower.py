@@ -64,7 +64,7 @@ def lower(
     if len(made.rows) > FEW or made.meetings.met > 1:
         not_too_large(stable.term, block.span)
     weight = weighed(stable.term, made.meetings.met, made.long_texts, block.span)
-    if weight is not None and (light := made.lighter(weight)) is not None:
+    if (light := made.lighter(weight)) is not None:
         made, stable = _related(block, needed, env, query, lambda: declared()[0], light)
     # as many rows as there would be, had each table been cut to its declared rows at once
     stated = stable.rows if stable.rows == 1 else declared()[1].rows

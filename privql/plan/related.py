@@ -40,7 +40,7 @@ from privql.plan.asked import answered
 from privql.plan.beside import joined
 from privql.plan.declared import long_texts, scanned
 from privql.plan.features import gathered
-from privql.plan.meetings import Meetings, Pairs
+from privql.plan.meetings import Meetings, Pairs, cut
 from privql.plan.units import unit_columns
 from privql.plan.windows import read_by, windowed
 
@@ -58,10 +58,10 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 @frozen
 class Light:
-    """Where long texts are made of private rows: so many of a unit are read of each table; their own texts are `short`
-    where many public rows carry them along."""
+    """Where long texts are made of private rows: so many of a unit are read of each table, if not all; their own texts
+    are `short` where many public rows carry them along."""
 
-    rows: int
+    rows: int | None
     short: bool
 
 
@@ -159,19 +159,19 @@ class Related:
         stable = scanned(rel, read, self.env, short=self.light is not None and self.light.short)
         self.long_texts += long_texts(rel, read, self.env)
         self._tables += stable.rows != 1
-        if self.light is not None and not (stable.rows is not None and stable.rows <= self.light.rows):
-            stable = rules.keep_rows(stable, self.light.rows)
+        if self.light is not None and self.light.rows is not None:
+            stable = cut(stable, self.light.rows)
         table = self.env.catalog.table(rel.table)
         most = table.at_most if table is not None and self.declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
 
-    def lighter(self, rows: int) -> Light | None:
-        """So that a unit has no more rows anywhere; None where it has none too many. Rows of several tables that meet
-        multiply."""
-        met = self.meetings.met
-        if met == 1 and all(there is not None and there <= rows for there in self.rows.values()):
-            return None
-        return Light(max(1, int((rows // met) ** (1 / max(self._tables, 1)))), met > 1)
+    def lighter(self, rows: int | None) -> Light | None:
+        """So that a unit has no more rows anywhere; None where all is light. Rows of tables that meet multiply."""
+        met, each = self.meetings.met, None
+        if rows is not None and not all(there is not None and there <= rows for there in self.rows.values()):
+            each = max(1, int((rows // met) ** (1 / max(self._tables, 1))))
+        short = met > 1 and self.long_texts > 0
+        return None if each is None and not short else Light(each, short)
 
     def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Members = ()) -> Stable:
         """A unit's different rows: its groups by all of their columns."""

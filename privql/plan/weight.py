@@ -38,12 +38,11 @@ def not_too_large(term: Relation, span: Span) -> None:
 
 
 def weighed(term: Relation, met: int, stored: int, span: Span) -> int | None:
-    """How many rows of one unit there may be anywhere in it, if any number is too many. `met`: how many public rows
-    one private row may meet, `stored`: how many of its texts, of any length, then go along with each."""
-    size = _Texts(term).bytes + (stored * STORED if met > 1 else 0)
-    if not size:
-        return None
-    if met * size > MADE:
+    """How many rows of one unit there may be anywhere in it, if long texts are made of them. `met`: how many public
+    rows one private row may meet, `stored`: how many of its own texts, of any length, then go along with each."""
+    made = _Texts(term).bytes
+    size = made + stored * STORED
+    if met > 1 and met * size > MADE:
         raise refuse(
             "PQL0407",
             f"{size:,} bytes of texts could be made for each of {met:,} rows that one private row becomes",
@@ -51,7 +50,7 @@ def weighed(term: Relation, met: int, stored: int, span: Span) -> int | None:
             why=f"the time and memory that this takes would show that row; {MADE >> 20} MB in all may be",
             help="join public rows on more columns, or make shorter texts: `LEFT(text, 100)`",
         )
-    return MADE // size
+    return MADE // made if made else None
 
 
 class _Texts:

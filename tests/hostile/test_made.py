@@ -92,6 +92,7 @@ def test_where_a_row_meets_many_its_stored_texts_are_read_to_a_length() -> None:
     assert isinstance(found, Diagnostic) and found.code == "PQL0407", found
     assert "texts could be made for each of 1,100 rows" in found.message
     assert "op='left'" not in repr(planned(asked.format(9000, "sex")))
+    assert not limits("SELECT COUNT(*) FROM calls, generate_series(1, 5) AS g(i) WHERE LENGTH(said) > i"), "nor cut"
 
 
 ATTACKS = {
