@@ -13,12 +13,13 @@ from privql.audit.brute import Brute, Trying
 from privql.audit.databases import bag
 from privql.audit.exact import terms_of
 from privql.audit.faults import NO_FAULT, Fault
+from privql.audit.pools import compared
 from privql.audit.reference.values import Row, Tables
 from privql.audit.replay import Asked, replay
 from privql.audit.report import Report, Statement, Tried
 from privql.audit.scratch import Scratch, public_values
 from privql.audit.steps import Step, steps_of
-from privql.audit.world import Bag, Database, World, compared, reached
+from privql.audit.world import Bag, Database, World, element, reached
 from privql.diagnostics import PrivQLError
 from privql.engines.interface import scans
 from privql.frozen import frozen
@@ -165,7 +166,7 @@ def _crowd(scratch: Scratch, choice: random.Random) -> Tables:
     """Some units of each kind, each with some rows, most of them as the owner means them."""
     out: dict[str, list[Row]] = {}
     for world in _worlds(scratch):
-        bags = [bag(world, choice, 2, databases.likely if at % 4 else databases.element) for at in range(_BAGS)]
+        bags = [bag(world, choice, 2, databases.likely if at % 4 else element) for at in range(_BAGS)]
         out.update(world.holding(tuple(bags * 3), bags[0][:1]))
     return out
 

@@ -10,13 +10,16 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 from privql.audit import databases
 from privql.audit.claims import Claim, apart, claims
-from privql.audit.exact import SALT, ByReference, exact, terms_of
+from privql.audit.conditions import Met, met
+from privql.audit.exact import SALT, ByReference, exact, rows_of_publics, terms_of
 from privql.audit.faults import Fault, found_in
+from privql.audit.fitting import Meets
 from privql.audit.reference.relations import rows as rows_in
 from privql.audit.scratch import engine_over
 from privql.audit.steps import Step
@@ -148,7 +151,16 @@ class Trying:
 
     def telling(self, choice: random.Random) -> list[Bag]:
         """What a unit may have that moves something far."""
-        return databases.telling(self.world, self._scores(), choice)
+        return databases.telling(self.world, self._scores(), self._meets(), choice)
+
+    def _meets(self) -> Meets:
+        terms = terms_of(self.step.wanted)
+
+        @cache
+        def meets(bag: Bag) -> list[Met]:
+            return met(terms, self.world.holding((bag,)), rows_of_publics(self.step.publics), SALT)
+
+        return meets
 
     def _scores(self) -> list[databases.Score]:
         """What a unit's rows may move: each claim, and each cell up and down."""

@@ -9,7 +9,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement, pairwise
 
-from privql.audit.world import Bag, Database, Element, World
+from privql.audit.fitting import Meets, fitting
+from privql.audit.world import Bag, Database, Element, World, element
 from privql.frozen import frozen
 from privql.policy.catalog import Table
 
@@ -33,13 +34,6 @@ class Neighbours:
         return (*self.others, bag) if bag else self.others
 
 
-def element(world: World, table: Table, choice: random.Random) -> Element:
-    return Element(
-        table.name,
-        tuple((column.name, choice.choice(world.pool(table, column))) for column in world.free(table)),
-    )
-
-
 def likely(world: World, table: Table, choice: random.Random) -> Element:
     """A row as the owner means them."""
     return Element(table.name, tuple((c.name, choice.choice(world.likely(table, c))) for c in world.free(table)))
@@ -56,9 +50,11 @@ def bag(world: World, choice: random.Random, rows: int = 1, made: Made = element
     return tuple(out) or (made(world, choice.choice(world.tables), choice),)
 
 
-def telling(world: World, scores: Sequence[Score], choice: random.Random) -> list[Bag]:
-    """What a unit may have that moves each of the scores far: the best of some, and then no single value leads on."""
+def telling(world: World, scores: Sequence[Score], meets: Meets, choice: random.Random) -> list[Bag]:
+    """What a unit may have that moves each of the scores far: the best of some, and then no single value leads on.
+    Where a query measures none of these, nothing leads anywhere: rows are made to meet its conditions before."""
     some = [bag(world, choice) for _ in range(_TRIED)]
+    some += fitting(world, some, meets, choice)
     out: list[Bag] = []
     for score in scores:
         rated = [(score(one), at) for at, one in enumerate([*some, *out])]

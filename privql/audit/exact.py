@@ -33,17 +33,17 @@ class ByReference:
         self._tables = read(tables)
 
     def run(self, sums: Sums, salt: bytes, publics: Publics = NO_PUBLICS) -> Cells:
-        cells = reference.run(sums, self._tables, salt, _rows(publics))
+        cells = reference.run(sums, self._tables, salt, rows_of_publics(publics))
         return np.array(cells, dtype=object).reshape(sums.groups, sums.width)
 
     def ranks(self, ranks: Ranks, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Ranked]:
-        return ranked(ranks, self._tables, salt, _rows(publics))
+        return ranked(ranks, self._tables, salt, rows_of_publics(publics))
 
     def groups(self, keys: Keys, salt: bytes, publics: Publics = NO_PUBLICS) -> list[Group]:
-        return reference.counted(keys, self._tables, salt, _rows(publics))
+        return reference.counted(keys, self._tables, salt, rows_of_publics(publics))
 
 
-def _rows(publics: Publics) -> Mapping[str, Sequence[tuple[Value, ...]]]:
+def rows_of_publics(publics: Publics) -> Mapping[str, Sequence[tuple[Value, ...]]]:
     return {name: given.rows for name, given in publics.items()}
 
 

@@ -9,25 +9,20 @@ are put in. Values that the query itself compares with are put in, too, or its f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import random
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
+from privql.audit.pools import Known, inside, pool
 from privql.audit.reference.values import Row, Tables
-from privql.domains import Domain
-from privql.frozen import frozen, inside
-from privql.kernel.scalars import Const, Value, ValueType
-from privql.kernel.sums import Key, Listed
+from privql.frozen import frozen
+from privql.kernel.scalars import Value
 from privql.names import fold
 from privql.policy.catalog import Catalog, Column, Table
 from privql.policy.dummy import PublicValues, distinct, nth_unit
 
 _FRESH = 6000  # different values of a key
-_EDGE = 2**63
-_FEW = 6  # of a list, or of what a query compares with
-_WORDS = ("", "amber", "Amber", " amber", "é", "e\u0301")
 
 
 @frozen
@@ -43,7 +38,6 @@ class Element:
 
 Bag = tuple[Element, ...]  # what one unit has
 Database = tuple[Bag, ...]  # what each unit has, in the order of their names
-Known = Mapping[str, Sequence[Value]]  # by the kind of type: what a query compares with
 
 
 @dataclass
@@ -69,6 +63,10 @@ class World:
         listed = self.public_values(column) if column.values_from is not None else None
         members = listed if listed is not None else column.domain.values
         return tuple(members) if members else self.pool(table, column)[:3]
+
+    def inside(self, table: Table, column: Column, choice: random.Random) -> Iterable[Value]:
+        """Some of those, drawn, and what is beside that which the query compares with."""
+        return inside(column.type, column.domain, self.known, self.likely(table, column), choice)
 
     def free(self, table: Table) -> tuple[Column, ...]:
         """The columns that may hold anything, of those that are read."""
@@ -189,6 +187,13 @@ class World:
         return True
 
 
+def element(world: World, table: Table, choice: random.Random) -> Element:
+    return Element(
+        table.name,
+        tuple((column.name, choice.choice(world.pool(table, column))) for column in world.free(table)),
+    )
+
+
 @frozen
 class _Roles:
     """Of a table's columns: what names the unit, what refers to a private table, what is a key by itself, the rest."""
@@ -199,82 +204,6 @@ class _Roles:
     free: tuple[Column, ...]  # of the rest, what is read
     rest: tuple[Column, ...]
     never_null: tuple[Column, ...]
-
-
-def pool(type: ValueType, domain: Domain, known: Known, listed: Sequence[Value] | None) -> Iterable[Value]:
-    """What a column may hold that tells one plan from another: its ends, what is beyond, nothing at all."""
-    values: list[Value] = []
-    members = listed if listed is not None else domain.values
-    if members:
-        values += _spread(members)
-    low, high = domain.low, domain.high
-    grid = domain.grid or Fraction(1)
-    numbers = [end for end in (low, high) if end is not None]
-    if low is not None and high is not None:
-        numbers.append((low + high) / 2 // grid * grid)
-    numbers += [end + by for end in (low, high) if end is not None for by in (-grid, grid)]
-    compared = [Fraction(v) for v in known.get(type.kind, ()) if isinstance(v, (int, float, Fraction))]
-    match type.kind:
-        case "BOOL":
-            values += [True, False]
-        case "TEXT":
-            values += [*(v for v in known.get("TEXT", ()) if v is not None), *_WORDS]
-        case "INT":
-            whole = [*numbers, *compared, *(c + by for c in compared for by in (-1, 1)), Fraction(0), Fraction(1)]
-            values += [*(int(n) for n in whole if -_EDGE <= n < _EDGE), -_EDGE, _EDGE - 1]
-        case "FLOAT":
-            near = [*(float(n) for n in (*numbers, *compared)), 0.0, 1.0]
-            values += [*near, -0.0, 0.5, 1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf]
-        case "DECIMAL":
-            step, most = Fraction(1, 10**type.scale), Fraction(10**type.precision - 1, 10**type.scale)
-            exact = [*numbers, *compared, Fraction(0), Fraction(1), step, most, -most]
-            values += [min(max(n // step * step, -most), most) for n in exact]
-        case "DATE":
-            values += _moments([*numbers, *compared], 1, 19_780)
-        case "TIMESTAMP":
-            values += _moments([*numbers, *compared], 86_400_000_000, 19_780 * 86_400_000_000)
-        case _:
-            pass
-    yield from {repr(value): value for value in (*values, None)}.values()
-
-
-def _moments(numbers: Sequence[Fraction], day: int, some: int) -> list[Value]:
-    """Within the calendar, on days around those that count."""
-    near = [int(n) + by for n in numbers for by in (0, -day, day)]
-    return [n for n in (*near, some, some + 31 * day, 0) if -700_000 * day < n < 2_900_000 * day]
-
-
-def _spread(values: Sequence[Value]) -> list[Value]:
-    """The ends of a list, and some between."""
-    if len(values) <= _FEW:
-        return list(values)
-    return [values[at * (len(values) - 1) // (_FEW - 1)] for at in range(_FEW)]
-
-
-def compared(terms: Iterable[Any], publics: Iterable[tuple[ValueType, Sequence[Value]]] = ()) -> Known:
-    """The constants of terms, the groups that they list, and what public rows hold: by kind of type, some of each."""
-    found: dict[str, dict[Value, None]] = {}
-
-    def note(type: ValueType, values: Sequence[Value]) -> None:
-        found.setdefault(type.kind, {}).update(dict.fromkeys(v for v in _spread(values) if v is not None))
-
-    todo: list[Any] = list(terms)
-    while todo:
-        node = todo.pop()
-        match node:
-            case Const(value=value, type=type):
-                note(type, [value])
-            case Key(value=value, members=members):
-                note(value.type, members)
-            case Listed(values=values, members=members):
-                for at, value in enumerate(values):
-                    note(value.type, [member[at] for member in members])
-            case _:
-                pass
-        todo.extend(inside(node))
-    for type, some in publics:
-        note(type, some)
-    return {kind: tuple(values)[: 4 * _FEW] for kind, values in found.items()}
 
 
 def read(tables: Tables) -> Tables:
