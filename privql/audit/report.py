@@ -19,6 +19,7 @@ from privql.kernel.cost import Cost, amount_text
 from privql.kernel.selection import Selected
 
 Layer = Literal["small databases", "replay", "black box"]
+Verdict = Literal["not contradicted", "inconclusive", "contradicted"]
 
 
 @frozen
@@ -57,6 +58,20 @@ class Tried:
             seen.append("the engine fails on invented rows")
         return {**out, "black box": seen} if seen else out
 
+    @property
+    def untried(self) -> list[str]:
+        """What of the claim no row was found for: all that was looked at is the same, whatever is claimed."""
+        still = [
+            moved.claim.what
+            for each in self.brute.moved
+            for moved in (each[-1:] if not each[-1].far else each)
+            if moved.claim.most and not moved.far
+        ]
+        out = [f"no row was found that this part of the query measures: {what} did not move" for what in still]
+        if self.black_box.best is None and not out:
+            out.append("the black box had no neighbours whose answers could be told apart")
+        return out
+
 
 @frozen
 class Statement:
@@ -87,8 +102,28 @@ class Report:
         return out
 
     @property
+    def untried(self) -> list[str]:
+        """Why nothing that contradicts the claims says nothing of them."""
+        out = []
+        for statement in self.statements:
+            if not statement.steps and any(cost.epsilon for cost in statement.claimed.values()):
+                out.append(f"line {statement.line}: nothing was found on invented rows, so nothing was measured")
+            out += [f"line {statement.line}, {tried.does}: {why}" for tried in statement.steps for why in tried.untried]
+        if self.replay.pairs and not self.replay.answered:
+            out.append("replay: no pair of neighbours had an answer")
+        if self.fault.name and not self.found:
+            out.append(f"the planted fault `{self.fault.name}` was not found; more draws or databases may find it")
+        return out
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.found:
+            return "contradicted"
+        return "inconclusive" if self.untried else "not contradicted"
+
+    @property
     def ok(self) -> bool:
-        return not self.found
+        return self.verdict == "not contradicted"
 
     def __str__(self) -> str:
         lines = ["invented rows, a ledger in memory: no private row was read, nothing was spent"]
@@ -110,23 +145,27 @@ class Report:
 
     def _replayed(self) -> list[str]:
         many = self.replay.pairs
-        same = (
-            "all the rest is the same" if not self.replay.differ else f"not the same: {', '.join(self.replay.differ)}"
-        )
+        differ = ", ".join(self.replay.differ)
+        same = f"not the same: {differ}" if differ else "all that is seen is the same"
         return [
             f"replay: {many} pairs of neighbours with the noise held still, {self.replay.answered} answered: {same}"
         ]
 
     def _verdict(self) -> list[str]:
-        if self.ok:
-            missed = f"; the planted fault `{self.fault.name}` was not found" if self.fault.name else ""
-            return [f"verdict: nothing contradicts the claims{missed}"]
-        told = [f"  {layer}: {word}" for layer, words in self.found.items() for word in words]
-        return ["verdict: the claims are contradicted", *told]
+        untried = [f"  {why}" for why in self.untried]
+        match self.verdict:
+            case "contradicted":
+                told = [f"  {layer}: {word}" for layer, words in self.found.items() for word in words]
+                return ["verdict: the claims are contradicted", *told, *untried]
+            case "inconclusive":
+                return ["verdict: inconclusive - what contradicts the claims might not have been seen", *untried]
+            case _:
+                return ["verdict: nothing contradicts the claims"]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "ok": self.ok,
+            "verdict": self.verdict,
             "fault": self.fault.name or None,
             "statements": [
                 {
@@ -144,6 +183,7 @@ class Report:
                 "differ": list(self.replay.differ),
             },
             "found": [{"layer": layer, "words": word} for layer, words in self.found.items() for word in words],
+            "untried": self.untried,
         }
 
 

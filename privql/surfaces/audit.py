@@ -11,19 +11,24 @@ from privql.surfaces import inputs
 from privql.surfaces.formats import Printer
 from privql.surfaces.inputs import WrongUsage
 from privql.surfaces.progress import watched
-from privql.surfaces.words import ACCEPTED, REJECTED, Command, format_option, ledger_option
+from privql.surfaces.words import ACCEPTED, INCONCLUSIVE, REJECTED, Command, format_option, ledger_option
 
 if TYPE_CHECKING:
     from privql.diagnostics import Source
     from privql.policy.catalog import Catalog
 
 FAULTS = ("noise", "sensitivity", "clamp", "rows", "parts", "groups", "failure")
+ENDS = {"not contradicted": ACCEPTED, "contradicted": REJECTED, "inconclusive": INCONCLUSIVE}
 DRAWS, DATABASES = (1000, 10_000_000), (100, 1_000_000)
 
 
 def audit_command(commands: object, command: Command) -> None:
     says = "try what is claimed of a query: on small databases, on neighbours, by many answers; on invented rows alone"
     made = command(commands, "audit", _audit, says)
+    made.epilog = (
+        "exit status: 0 where nothing contradicts the claims, 1 where something does, 3 where that is open: no row was "
+        "found that some part of the query measures, or a planted fault was not found; 2 for wrong usage"
+    )
     made.add_argument("file", nargs="?", metavar="FILE", help="a file of statements; - reads standard input")
     made.add_argument("-c", dest="text", metavar="TEXT", help="the statements themselves")
     ledger_option(made)
@@ -62,7 +67,7 @@ def _audit(options: argparse.Namespace) -> int:
     except NotThere:
         raise WrongUsage(f"nothing in this query could be spoiled by the fault `{fault.name}`: {fault.says}") from None
     Printer(options.format, sys.stdout).told(str(report), report.to_json())
-    return ACCEPTED if report.ok else REJECTED
+    return ENDS[report.verdict]
 
 
 def _declared(options: argparse.Namespace) -> tuple[Source, Catalog, Path]:

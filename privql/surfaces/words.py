@@ -10,7 +10,7 @@ from typing import Any
 from privql.diagnostics import Diagnostic
 from privql.surfaces.formats import FORMATS
 
-ACCEPTED, REJECTED, WRONG, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+ACCEPTED, REJECTED, WRONG, INCONCLUSIVE, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 Command = Callable[[Any, str, Callable[[argparse.Namespace], int], str], argparse.ArgumentParser]
 
 

@@ -69,3 +69,31 @@ def test_wrong_words_are_refused_in_a_line(privql: Command, arguments: tuple[str
 def test_a_ledger_that_is_not_there(privql: Command) -> None:
     done = privql("audit", *FEW, "-c", COUNT)
     assert done.code == 2 and "is not there" in done.err
+
+
+NEVER = "SELECT COUNT_IF(age % 7 = 9) AS n FROM patients SPEND EPSILON 1"  # whoever is there
+
+
+@pytest.mark.parametrize("fault", [(), ("--planted-fault", "sensitivity")])
+def test_where_no_row_is_measured_nothing_is_said_for_the_claim(privql: Command, fault: tuple[str, ...]) -> None:
+    done = privql("audit", "--policy", "policy.pql", *FEW, *fault, "-c", NEVER)
+    assert done.code == 3 and done.err == ""
+    verdict = done.out.partition("verdict: ")[2]
+    assert verdict.startswith("inconclusive - ") and "no row was found that this part of the query measures" in verdict
+    assert ("the planted fault `sensitivity` was not found" in verdict) == bool(fault)
+    done = privql("audit", "--policy", "policy.pql", *FEW, *fault, "--format", "json", "-c", NEVER)
+    told = json.loads(done.out)
+    assert done.code == 3 and not told["ok"] and told["verdict"] == "inconclusive" and told["found"] == []
+    assert any("line 1, measuring" in why for why in told["untried"])
+
+
+def test_one_part_of_a_query_that_no_row_comes_to_is_told(privql: Command) -> None:
+    both = "SELECT COUNT_IF(age % 7 = 9) AS n, COUNT_IF(sex = 'F') AS m FROM patients SPEND EPSILON 1"
+    done = privql("audit", "--policy", "policy.pql", *FEW, "-c", both)
+    assert done.code == 3 and "the cells of aggregate 1, added up" in done.out.partition("verdict: ")[2]
+
+
+def test_a_planted_fault_that_is_not_found_is_no_success(privql: Command) -> None:
+    small = "SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.05"  # of which a fifth is not seen by 1,000 answers
+    done = privql("audit", "--policy", "policy.pql", *FEW, "--planted-fault", "noise", "-c", small)
+    assert done.code == 3 and "the planted fault `noise` was not found" in done.out.partition("inconclusive")[2]
