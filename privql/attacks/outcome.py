@@ -40,6 +40,11 @@ class Line:
         return math.sqrt(math.log(1e7) / (2 * self.tries))
 
     @property
+    def chance(self) -> str:
+        """How far chance moves it, at most, in 19 cases of 20."""
+        return _percent(1.96 * math.sqrt(0.25 / self.tries))
+
+    @property
     def within(self) -> bool:
         law = self.predicted is None or abs(self.privql - self.predicted) <= self.margin
         return law and self.privql <= self.most + self.margin
@@ -60,13 +65,14 @@ class Outcome:
         return all(line.within for line in self.lines)
 
     def __str__(self) -> str:
-        head = ["way", "answers", "exact", "through PrivQL", "predicted", "at most"]
+        head = ["way", "answers", "exact", "through PrivQL", "±", "predicted", "at most"]
         rows = [
             [
                 line.way,
                 str(line.asked),
                 _percent(line.truth),
                 _percent(line.privql),
+                line.chance,
                 "" if line.predicted is None else _percent(line.predicted),
                 _percent(line.most),
             ]
@@ -78,8 +84,8 @@ class Outcome:
             for both in (zip(row, widths, strict=True) for row in (head, *rows))
         ]
         shown.insert(1, "-+-".join("-" * width for width in widths))
-        chance = max(196 * math.sqrt(0.25 / line.tries) for line in self.lines)
-        told = [f"{self.name}: {self.secret}", "", *shown, f"({self.measure}; chance moves it by ± {chance:.1f} %)"]
+        within = "±: as far as chance moves it in 19 runs of 20"
+        told = [f"{self.name}: {self.secret}", "", *shown, f"({self.measure}; {within})"]
         if self.spark is not None:
             label, values = self.spark
             told += ["", f"{label}, from 50 % to the most: {sparkline(values, self.lines[0].most)}"]

@@ -14,9 +14,10 @@ import pytest
 import privql.release
 from privql.attacks import ROWS, Given, Outcome, attack, refused
 from privql.attacks.asked import Exact, Paid, Through
-from privql.attacks.outcome import sparkline
+from privql.attacks.outcome import Line, sparkline
 from privql.attacks.wards import CHIEF, TABLES, Wards, counted
 from tests.assurance import SOAK, assured
+from tests.docs.markdown import DOCS
 
 SIZES = {"averaging": 150, "differencing": 250, "tracker": 150, "reconstruct": 128, "membership": 400}
 
@@ -102,6 +103,22 @@ def test_what_an_attack_is_not_made_on(name: str) -> None:
         with pytest.raises(ValueError, match="is made on"):
             attack(name, Given(rows=rows))
     assert name != "reconstruct" or refused(name, 1000)
+
+
+def test_each_way_has_the_chance_of_its_own_tries() -> None:
+    lines = [Line("all", 1.0, 0.52, 0.53, 0.73, 4096), Line("few", 1.0, 0.56, None, 0.73, 256)]
+    told = str(Outcome("reconstruct", "who?", "bits recovered", lines, ""))
+    rows = {row[0].strip(): row[4].strip() for row in (line.split("|") for line in told.split("\n")) if len(row) > 5}
+    assert rows == {"way": "±", "all": "1.5 %", "few": "6.1 %"}
+
+
+def test_samples_of_the_page_are_what_is_predicted_but_for_chance_and_it_says_which_are_not() -> None:
+    page = (DOCS / "attacks.md").read_text("utf-8")
+    rows = [row for line in page.split("\n") if len(row := [cell.strip(" %") for cell in line.split(" | ")]) == 7]
+    tried = [(row[0], *map(float, row[3:6])) for row in rows if row[0] != "way" and row[5]]
+    assert len(rows) > 24 and len(tried) > 16
+    beyond = [found for _, found, chance, predicted in tried if abs(found - predicted) > chance + 0.05]
+    assert len(beyond) <= 2 and all(f"{found} %, where" in page for found in beyond)
 
 
 def test_a_sparkline_goes_from_a_half_to_all() -> None:
