@@ -35,13 +35,11 @@ def fitting(world: World, some: Sequence[Bag], meets: Meets, choice: random.Rand
 
 
 def _fitted(world: World, best: Bag, lacks: Callable[[Bag], float], choice: random.Random) -> Bag:
-    left, tried = lacks(best), 0
-    better = True
-    while left and better and tried < _TRIED:
+    left, better, tries = lacks(best), True, iter(range(_TRIED))
+    while left and better:
         better = False
-        for change in _changes(world, best, choice):
+        for _, change in zip(tries, _changes(world, best, choice), strict=False):  # of the bag as it is now
             other = change(best)
-            tried += 1
             if world.may_be(other) and (lacking := lacks(other)) < left:
                 best, left, better = other, lacking, True
                 if not left:

@@ -61,12 +61,9 @@ class Tried:
     @property
     def untried(self) -> list[str]:
         """What of the claim no row was found for: all that was looked at is the same, whatever is claimed."""
-        still = [
-            moved.claim.what
-            for each in self.brute.moved
-            for moved in (each[-1:] if not each[-1].far else each)
-            if moved.claim.most and not moved.far
-        ]
+        still = []
+        for *parts, whole in self.brute.moved:  # where the whole stands still, so does each part
+            still += [one.claim.what for one in (parts if whole.far else [whole]) if one.claim.most and not one.far]
         out = [f"no row was found that this part of the query measures: {what} did not move" for what in still]
         if self.black_box.best is None and not out:
             out.append("the black box had no neighbours whose answers could be told apart")
@@ -138,8 +135,6 @@ class Report:
                 rows = [row for tried in one.steps for row in _rows(tried)]
                 lines.append(text_table(["step", "layer", "tried", "claimed", "seen"], rows))
                 lines += [f"({event(best)})" for tried in one.steps if (best := tried.black_box.best) is not None]
-            elif one.claimed:
-                lines.append("nothing was found on invented rows, so nothing was measured")
         lines += ["", *self._replayed(), "", *self._verdict()]
         return "\n".join(lines)
 

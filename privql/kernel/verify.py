@@ -32,7 +32,7 @@ def need(holds: object, why: str) -> None:
         raise Refused(why)
 
 
-LONGEST, DIGITS, MANY = 1 << 19, 1200, 500  # of a certificate, of a ratio; how many prices are no ratios
+LONGEST, DIGITS, PRICES = 1 << 19, 1200, 500  # of a certificate, of a ratio; how many prices are no ratios
 Natural = Annotated[int, range(1 << 16).__contains__]
 Many = Annotated[int, lambda n: n >= 1]
 Some = Many | None
@@ -94,6 +94,7 @@ def written(meant: Any) -> str:
     return json.dumps(meant, sort_keys=True, separators=(",", ":"), default=plain)
 
 
+# ---------------------------------------------------------------- what is concluded, and the rules for it
 @dataclass(frozen=True)
 class Loss:
     """What a unit loses by a mechanism: its kind, ε and δ."""
@@ -127,10 +128,8 @@ class Moved:
     def gumbel(self, *, scale: Positive, times: Many, order: Amount, epsilon: Positive, delta: Chance) -> Loss:
         """Each choice is of bounded range, so that all together are ρ-concentrated, and some order shows the cost."""
         need(self.what == "counts" and order > 1, "this noise is for counts, and its order is above 1")
-        need(
-            concentrated_pays(epsilon, delta, times * (self.l1 / scale) ** 2 / 8, order),
-            "this noise costs more than that",
-        )
+        rho = times * (self.l1 / scale) ** 2 / 8
+        need(concentrated_pays(epsilon, delta, rho, order), "this noise costs more than that")
         return Loss(self.unit, ("concentrated", epsilon, delta))
 
 
@@ -141,7 +140,7 @@ class Rows:
     unit: Unit
     named_by: str | None  # values of which type, ROW where each row is its own; null where rows are nobody's any more
     rows: float  # a whole number, or infinity
-    columns: Any  # by their numbers, each once: which type was told of it, in a set that a copy shares
+    columns: Any  # by their numbers, each once: which type was told of it, in a set that copies share and rules add to
     fixed: Columns
     unique: frozenset[Columns]
 
@@ -317,6 +316,7 @@ def hides(epsilon: Fraction, delta: Fraction, reach: int) -> bool:
     return epsilon * 10**30 >= 1 and (-decimal(epsilon * reach)).exp() * (1 - q + 2 * d * q) * ROOM <= d * (1 + q)
 
 
+# ---------------------------------------------------------------- the certificate
 def concluded(told: Any, before: list[Any]) -> Any:
     """What a step concludes, drawn anew."""
     step = read(told, {"rule": str, "of": tuple[Natural, ...], "says": Any, "gives": Any})
@@ -350,7 +350,7 @@ def verified(text: str) -> dict[str, Any]:
         read(told, CERTIFICATE)
         digest = sha256(written({name: one for name, one in told.items() if name != "digest"}).encode()).hexdigest()
         need(told["digest"] == digest, "its digest is of something else")
-        need(sum("delta" in step["says"] for step in told["steps"]) <= MANY, "too many of its prices are no ratios")
+        need(sum("delta" in step["says"] for step in told["steps"]) <= PRICES, "too many of its prices are no ratios")
         with localcontext(Context(prec=120, Emin=MIN_EMIN, Emax=MAX_EMAX)):
             for step in told["steps"]:
                 steps.append(concluded(step, steps))
@@ -360,13 +360,13 @@ def verified(text: str) -> dict[str, Any]:
             for *names, how in (*columns, (says["unit"][0], says["unit"]), (says["table"], 0, {**says, "columns": []})):
                 need(known.setdefault(written(names).lower(), how) == how, "something is declared in two ways")
         used = {of for step in told["steps"] for of in step["of"]}
-        need(all(isinstance(one, Loss) is not (at in used) for at, one in enumerate(steps)), "a step leads to no loss")
+        need(all(isinstance(one, Loss) != (at in used) for at, one in enumerate(steps)), "a step leads to no loss")
         costs = [read(line, COST) for line in told["costs"]]
-        need([line["unit"] for line in costs] == sorted({one.unit for one in steps}) != [], "others are told to pay")
+        need([line["unit"] for line in costs] == sorted({one.unit for one in steps}) != [], "these are others' costs")
         for line in costs:
             met = [one.event for one in steps if isinstance(one, Loss) and one.unit == line["unit"]]
             line |= {"epsilon": sum(epsilon for _, epsilon, _ in met), "delta": sum(delta for *_, delta in met)}
-            need(Counter(map(written, met)) <= Counter(map(written, line["paid"])), "this was not paid")
+            need(Counter(map(written, met)) <= Counter(map(written, line["paid"])), "more was lost than was paid")
         need(written(costs) == written(told["costs"]), "all together it costs something else")
     except (Refused, TypeError, LookupError, ValueError, ArithmeticError, RecursionError) as why:
         said = why if isinstance(why, Refused) else "this is beyond what a certificate could say"

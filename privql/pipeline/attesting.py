@@ -104,7 +104,7 @@ def _of_ledger(told: Json, path: str | Path) -> tuple[tuple[str, str, str], ...]
         raise Refused("the ledger charged something else for it")
     if entry.state == "forgotten":
         if said != paid:
-            raise Refused("the ledger charged others for it, too")
+            raise Refused("the ledger charged units that the certificate leaves out")
         costs = ((line.unit, cost_of(line.events)) for line in entry.charges)
         return tuple((unit, str(cost.epsilon), str(cost.delta)) for unit, cost in costs)
     _committed(told, {"query": entry.query, "inputs": entry.parameters})

@@ -37,10 +37,12 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env, *, short: bool =
     for column in required:
         value = enforced(column, env)
         stable = rules.keep_where(stable, present(value))
-    values = ((id, columns[name], enforced(columns[name], env)) for id, name in wanted)
-    long = {column.name for column in columns.values() if short and _long(column, table)}
-    seen = ((id, applied("left", value, _LONGEST) if column.name in long else value) for id, column, value in values)
-    return rules.compute(stable, tuple(seen))
+
+    def seen(column: Column) -> Scalar:
+        value = enforced(column, env)
+        return applied("left", value, _LONGEST) if short and _long(column, table) else value
+
+    return rules.compute(stable, tuple((id, seen(columns[name])) for id, name in wanted))
 
 
 def long_texts(rel: PrivateScan, needed: frozenset[str], env: Env) -> int:
@@ -52,7 +54,7 @@ def long_texts(rel: PrivateScan, needed: frozenset[str], env: Env) -> int:
 
 
 def _long(column: Column, table: Table) -> bool:
-    """What rows are joined on is left as it is: whom they belong to, and their keys."""
+    """Whether its texts may be of any length. What rows are joined on - their unit, their keys - is never shortened."""
     keyed = column.name == table.unit_column or column.references is not None or (column.name,) in table.keys
     return column.type.kind == "TEXT" and column.domain.values is None and not keyed
 

@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable
 from privql.kernel.features import Feature, Frame, Mode, Over, Quantile, Splice, WindowCall
 from privql.kernel.scalars import Scalar
 from privql.kernel.stable import Stable
-from privql.plan.lengths import text_bytes
+from privql.plan.lengths import CHARACTER, VALUE, text_bytes
 from privql.plan.meetings import cut
 
 BYTES = 2**27  # of a unit
 VALUES, TEXTS = 1_000_000, 10_000  # rows, however few bytes they come to
 FRAMED = 3_000  # rows whose frames differ: 4,500,000 values at most
 _HELD = (Quantile, Mode, Splice)
-_VALUE, _CHARACTER = 8, 4  # bytes: a DECIMAL takes two values
 
 
 def of_groups(below: Stable, features: Iterable[Feature]) -> Stable:
@@ -72,7 +71,7 @@ def _listed(feature: Quantile | Mode | Splice) -> object:
 def _width(feature: Quantile | Mode | Splice) -> int:
     if isinstance(feature, Splice):
         put_in_order = sum(_bytes(order.value) for order in feature.order)
-        return _bytes(feature.value) + _CHARACTER * len(feature.separator) + put_in_order
+        return _bytes(feature.value) + CHARACTER * len(feature.separator) + put_in_order
     return _bytes(feature.value)
 
 
@@ -81,6 +80,6 @@ def _bytes(value: Scalar) -> int:
         case "TEXT":
             return text_bytes(value, {})
         case "DECIMAL":
-            return 2 * _VALUE
+            return 2 * VALUE
         case _:
-            return _VALUE
+            return VALUE

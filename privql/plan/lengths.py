@@ -11,8 +11,9 @@ from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar
 from privql.kernel.terms import Combine, Gather, Project, Public, Relation, Scan, Window
 
 Named = Mapping[str, Sequence[Scalar]]  # what the columns of a tree are; of stored ones nothing is known
-_CHARACTER, _VALUE = 4, 8  # bytes
-_WRITTEN = 64  # characters: more than any number, date or time is written with
+CHARACTER, VALUE = 4, 8  # bytes: a DECIMAL takes two values, a text two and its characters
+LONGEST_BYTES = 2 * VALUE + CHARACTER * LONGEST
+_AS_TEXT = 64  # characters: more than any number, date or time is written with
 _ALIKE = frozenset(
     ("lower", "upper", "trim", "ltrim", "rtrim", "substring", "right", "reverse", "initcap", "translate", "split_part")
 )
@@ -21,7 +22,7 @@ _ONE_OF = frozenset(("case", "coalesce", "nullif", "greatest", "least"))
 
 def text_bytes(text: Scalar, named: Named) -> int:
     """As an engine holds it: where it is, how long it is, and its characters."""
-    return 2 * _VALUE + _CHARACTER * characters(text, named)
+    return 2 * VALUE + CHARACTER * characters(text, named)
 
 
 def characters(text: Scalar, named: Named, above: frozenset[str] = frozenset()) -> int:
@@ -44,7 +45,7 @@ def characters(text: Scalar, named: Named, above: frozenset[str] = frozenset()) 
         case Apply(op="left", args=(whole, Const(value=int(length)))) if length >= 0:
             return min(length, most((whole,)))
         case Apply(op="cast", args=(of,)):
-            return most((of,)) if of.type.kind == "TEXT" else _WRITTEN
+            return most((of,)) if of.type.kind == "TEXT" else _AS_TEXT
         case Apply(op="concat", args=parts):
             return min(LONGEST, sum(most((part,)) for part in parts))
         case Apply(op=op, args=args) if op in _ONE_OF or op == "left":

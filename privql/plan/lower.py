@@ -20,7 +20,7 @@ from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import Light, PublicRows, Related
 from privql.plan.totals import of_units
-from privql.plan.weight import FEW, not_too_large, weighed
+from privql.plan.weight import FEW, not_too_large, rows_that_fit
 
 
 @frozen
@@ -63,9 +63,11 @@ def lower(
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
     if len(made.rows) > FEW or made.meetings.met > 1:
         not_too_large(stable.term, block.span)
-    weight = weighed(stable.term, made.meetings.met, made.long_texts, block.span)
-    if (light := made.lighter(weight)) is not None:
+    fit = rows_that_fit(stable.term, made.meetings.met, made.long_texts, block.span)
+    for light in made.lighter(fit):
         made, stable = _related(block, needed, env, query, lambda: declared()[0], light)
+        if fit is None or made.fits(fit):
+            break
     # as many rows as there would be, had each table been cut to its declared rows at once
     stated = stable.rows if stable.rows == 1 else declared()[1].rows
     rows = [limit for limit in (limits.rows, stated) if limit is not None]

@@ -5,7 +5,7 @@ What is public in it is named, and handed to the engine as rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from privql.check.around import read_around
 from privql.check.columns import produced
@@ -58,8 +58,8 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 
 @frozen
 class Light:
-    """Where long texts are made of private rows: so many of a unit are read of each table, if not all; their own texts
-    are `short` where many public rows carry them along."""
+    """Two cuts, each by itself, where texts are long: of each table so many rows of a unit are read, if not all; and
+    its own texts are `short`, because many public rows carry them along."""
 
     rows: int | None
     short: bool
@@ -165,13 +165,19 @@ class Related:
         most = table.at_most if table is not None and self.declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
 
-    def lighter(self, rows: int | None) -> Light | None:
-        """So that a unit has no more rows anywhere; None where all is light. Rows of tables that meet multiply."""
-        met, each = self.meetings.met, None
-        if rows is not None and not all(there is not None and there <= rows for there in self.rows.values()):
-            each = max(1, int((rows // met) ** (1 / max(self._tables, 1))))
-        short = met > 1 and self.long_texts > 0
-        return None if each is None and not short else Light(each, short)
+    def lighter(self, most: int | None) -> Iterator[Light]:
+        """So that a unit has no more rows anywhere: as many of each table as if those of several only came together,
+        and if that is too many, as if all of them met."""
+        short = self.meetings.met > 1 and self.long_texts > 0
+        if most is not None and not self.fits(most):
+            each = most // self.meetings.met
+            yield Light(max(1, each // self._tables), short)
+            yield Light(max(1, int(each ** (1 / self._tables))), short)
+        elif short:
+            yield Light(None, short)
+
+    def fits(self, most: int) -> bool:
+        return all(there is not None and there <= most for there in self.rows.values())
 
     def _once_each(self, below: Stable, rel: Rel, needed: frozenset[str], listed: Members = ()) -> Stable:
         """A unit's different rows: its groups by all of their columns."""

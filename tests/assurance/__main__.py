@@ -11,6 +11,8 @@ import time
 from datetime import UTC, datetime
 from functools import partial
 
+import pytest
+
 from tests.assurance.machines import MACHINES, Machine
 from tests.assurance.page import keep, runs, write
 from tests.assurance.parts import shortened, written_out
@@ -53,7 +55,7 @@ def _run(machine: Machine, minutes: float | None, go_on: bool) -> bool:
     figures, passed = kept(machine.name)
     if before:
         figures.update({**before["figures"], "wrong": 0})  # what was wrong was tried again
-    nothing_left = bool(done) and ended == 5  # as pytest says it
+    nothing_left = bool(done) and ended == pytest.ExitCode.NO_TESTS_COLLECTED
     right = ended == 0 or nothing_left or (ended is None and not figures["wrong"])
     if not figures["tried"]:
         print(f"{machine.name} tried nothing, and its line stays what it was", file=sys.stderr)

@@ -24,7 +24,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tests.assurance.machines import MACHINES
 
@@ -45,20 +44,23 @@ def assured(name: str) -> Iterator[Counter[str]]:
     What has not ended when the time is over, or when somebody interrupts it, is not counted.
     """
     assert name in MACHINES, f"{name} is not in tests/assurance/machines.py"
-    tally, whole = Counter[str](wrong=0), True
+    tally = Counter[str](wrong=0)
     try:
         yield tally
         assert tally["tried"] > 0, f"{name} tried nothing"
     except Exception:
         tally["wrong"] += 1
+        _count(name, tally)
         raise
-    except BaseException:  # whoever goes on tries all of it again
-        whole = False
-        raise
-    finally:
-        if (SOAK or MACHINES[name].command) and whole and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):
-            part = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
-            _write(name, {"part": part, "tally": dict(tally)})
+    _count(name, tally)
+
+
+def _count(name: str, tally: Counter[str]) -> None:
+    if (SOAK or MACHINES[name].command) and time.time() < float(os.environ.get("PRIVQL_UNTIL") or "inf"):
+        part = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with open(FOLDER / f"{name}.jsonl", "ab", buffering=0) as out:  # one write, so that several may write at once
+            out.write(f"{json.dumps({'part': part, 'tally': dict(tally)})}\n".encode())
 
 
 def kept(name: str) -> tuple[Counter[str], list[str]]:
@@ -78,10 +80,3 @@ def kept(name: str) -> tuple[Counter[str], list[str]]:
 
 def forget(name: str) -> None:
     (FOLDER / f"{name}.jsonl").unlink(missing_ok=True)
-
-
-def _write(name: str, line: Any) -> None:
-    """One write of one line, so that several processes may write one file."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with open(FOLDER / f"{name}.jsonl", "ab", buffering=0) as out:
-        out.write(f"{json.dumps(line)}\n".encode())

@@ -96,13 +96,9 @@ def attacked(attack: str) -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_question_does_not_fail_of_one_units_rows(attack: str) -> None:
-    told = ""
-    try:
-        attacked(attack)
-    except PrivQLError as error:
-        told = error.diagnostics[0].code
-    assert told in ("", "PQL0407"), "it is answered, or refused whatever the rows are"
+def test_a_question_does_not_fail_of_one_units_rows(attack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight, "MADE", 2**40)  # else two of these are refused before a row is read
+    attacked(attack)
 
 
 def test_planted_without_the_bound_it_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,9 @@ def planned(query: str) -> Sums | Diagnostic:
 
 def limits(query: str) -> set[int]:
     """To how many rows a unit is cut, wherever it is."""
-    return {kept.limit for kept in keeping(planned(query))} - {3}
+    term = planned(query)
+    assert isinstance(term, Sums), term
+    return {kept.limit for kept in keeping(term)} - {3}
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,13 @@ def test_what_a_window_carries_on_counts_again() -> None:
 )
 def test_texts_that_are_short_or_stored_take_no_rows_away(asked: str) -> None:
     assert all(limit > 50_000 for limit in limits(f"SELECT COUNT(*) FROM {asked}"))
+
+
+def test_tables_that_only_come_together_share_what_fits_and_those_that_meet_multiply() -> None:
+    made, fit = "SELECT COUNT(*) FROM calls AS a{} WHERE a.said || a.said > 'a'", weight.MADE // TEXT
+    beside = " AND EXISTS (SELECT 1 FROM calls AS b WHERE b.id = a.id AND b.n = 7)"
+    assert limits(made.format("") + beside) == {fit // 2}
+    assert limits(made.format(" JOIN calls AS b ON b.id = a.id")) == {int(fit**0.5)}
 
 
 def test_one_row_a_unit_is_one_row() -> None:

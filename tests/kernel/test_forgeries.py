@@ -596,7 +596,7 @@ def _noise(rule: str, **told: Any) -> Callable[[int], Json]:
     head = of["steps"][:-1]
 
     def made(many: int) -> Json:
-        steps, prices = list(head), [str(Fraction(at + 2, at + 1)) for at in range(min(many, verify.MANY))]
+        steps, prices = list(head), [str(Fraction(at + 2, at + 1)) for at in range(min(many, verify.PRICES))]
         for each in prices:
             steps.append(step(rule, [len(head) - 1], **told, epsilon=each, delta="1/2"))
             steps[-1]["gives"] = {"event": [kind, each, "1/2"], "unit": ["person", False]}
