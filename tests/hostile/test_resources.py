@@ -130,6 +130,8 @@ def test_sides_keep_all_that_is_declared() -> None:
         else:
             assert made[0] * made[1] <= fanout.MOST_MADE and min(made) >= 1
             assert left in (None, made[0]) and right in (None, made[1])
+            assert left is not None or made[0] <= fanout.UNDECLARED
+            assert right is not None or made[1] <= fanout.UNDECLARED
 
 
 def test_many_public_rows_meet_as_few_of_a_unit_as_are_declared() -> None:

@@ -345,6 +345,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "a wide factor": lambda: of_groups(Moment((Steps(V, Fraction(1), -1, 2**40),))),
     "a place before the first": lambda: over(("a", Nth(V, 0, None))),
     "a frame beyond all": lambda: over(("a", Over(Tally(), Frame("ROWS", None, 2**62 + 1)))),
+    "a frame before all": lambda: over(("a", Over(Tally(), Frame("ROWS", -(2**62) - 1, None)))),
     # two columns of one name
     "lookup beside its own": lambda: relating.lookup(VISITS, AREAS, (), None, 1, False),
     "lookup of twins": lambda: relating.lookup(VISITS, TWICE, (), None, 1, False),

@@ -14,7 +14,7 @@ from privql.kernel.filters import DEFAULT
 from privql.kernel.losses import loss_of
 from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, Request, TooManyResumes, WaitsForOwner
 from privql.ledger import plans as room
-from tests.ledger.asking import ask, budget, ledger, met, permit
+from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
 SHARED = budget(9, delta="1e-6", shares=DEFAULT)
 
@@ -67,6 +67,17 @@ def test_a_slot_is_taken_once_and_then_charged(tmp_path: Path) -> None:
     other = permit(made, asks(1), prepaid, 0)
     assert other.release_id != first.release_id and spent(made).epsilon == once.epsilon + Fraction(1, 10)
     assert made.verify() == ()
+
+
+@pytest.mark.parametrize("slot", ["30", "-1", "NULL"])
+def test_a_slot_that_is_not_there_is_found(tmp_path: Path, slot: str) -> None:
+    with ledger(SHARED, path=tmp_path / "l") as made:
+        (prepaid,) = made.prepay([TENTHS])
+        permit(made, asks(0), prepaid, 0)
+    with behind(tmp_path / "l") as db:
+        db.execute(f"UPDATE charge SET slot = {slot}")
+    with Ledger.open(tmp_path / "l") as made:
+        assert any("has no such slot" in line for line in made.verify()), made.verify()
 
 
 def test_planted_a_slot_that_is_taken_twice_breaks_the_ledger_or_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

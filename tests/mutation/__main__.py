@@ -101,11 +101,10 @@ def _tried(change: Change, reached: Reached, killers: Counter[str], stage: Stage
     began, names = monotonic(), reached.tests(change.path, change.function)
     names.sort(key=lambda name: -killers[name])
     verdict = stage.trial(change, _affordable(names, reached, seconds), SLOWER * seconds) if names else "unreached"
-    if verdict in ("survived", "timeout", "elsewhere"):
-        # before the fault was there some had done their part; and what is done only once is not in a function
-        again = reached.importing(change.path, change.function) if verdict == "survived" else names
-        if again:
-            verdict = trial(ROOT, change, _affordable(again, reached, seconds), SLOWER * seconds)
+    # what was made while files were imported, such as functions inside of this one, was made before the fault
+    before = verdict == "survived" and reached.importing(change.path, change.function)
+    if before or verdict in ("timeout", "elsewhere"):
+        verdict = trial(ROOT, change, _affordable(names, reached, seconds), SLOWER * seconds)
     print(f"{verdict:9.9} {change.path}:{change.line} {change.kind}: {change.before} -> {change.after}", flush=True)
     return {
         "key": change.key,

@@ -109,9 +109,9 @@ class Reached:
             return self._telling(self._by[f"{path}:{function}"] | self._importing[f"{path}:{function}"])
         return self._telling(set().union(*(names for at, names in self._by.items() if at.startswith(f"{path}:"))))
 
-    def importing(self, path: str, function: str) -> list[str]:
-        """Those of the files that enter the function as they are imported."""
-        return self._telling(self._importing[f"{path}:{function}"])
+    def importing(self, path: str, function: str) -> bool:
+        """Whether it is entered as files are imported."""
+        return bool(self._importing[f"{path}:{function}"])
 
     def _telling(self, names: set[str]) -> list[str]:
         return sorted(names, key=lambda name: (self._breadth[name] * (self.seconds[name] + 0.01), name))

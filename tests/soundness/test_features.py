@@ -6,8 +6,10 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
+import pandas as pd
 import pytest
 
+import privql
 from privql.audit import reference
 from privql.audit.reference.values import Tables
 from privql.check.relations import Aggregate
@@ -173,3 +175,12 @@ def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least(
             (cells,) = reference.run(sums, tables, SALT)
             modes = [min(v, key=lambda x: (-v.count(x), x)) if "MODE" in call else min(v) for v in units.values()]
             assert cells[0] == len(modes) and cells[-2] + len(modes) * steps.low == sum(modes)
+
+
+def test_a_units_sum_is_counted_in_steps_of_its_grid() -> None:
+    policy = "CREATE UNIT u; CREATE BUDGET b FOR UNIT u EPSILON 1000;"
+    policy += "CREATE PRIVATE TABLE t (u INT UNIT u, x INT BETWEEN 0 AND 100 GRID 10) AT MOST 9 ROWS PER UNIT;"
+    rows = pd.DataFrame({"u": [1, 1, 2, 2, 3], "x": [20, 40, 30, 34, 60]})
+    query = "SELECT COUNT(*) AS n FROM (SELECT u, SUM(x) AS s FROM t GROUP BY u) AS f WHERE s = 60 SPEND EPSILON 500"
+    with privql.connect(policy=policy, frames={"t": rows}, analyst="a") as session:
+        assert list(session.run(query).rows) == [(3,)]
