@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from privql.check.relations import PublicScan, Rel, ReleasedScan
 from privql.frozen import inside
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar
@@ -84,3 +85,15 @@ def columns(term: Relation) -> Named:
             named[name].append(value)
         todo += inside(one)
     return {name: values for name, values in named.items() if name not in other}
+
+
+def made_bytes(rel: Rel, values: Iterable[Scalar]) -> int:
+    """Of the texts among columns of a public relation, but for those that are as they are stored."""
+    stored, todo = set[str](), [rel]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, PublicScan | ReleasedScan):
+            stored |= {id for id, *_ in one.columns}
+        todo += inside(one)
+    texts = [one for one in values if one.type.kind == "TEXT"]
+    return sum(text_bytes(one, {}) for one in texts if not (isinstance(one, Field) and one.name in stored))

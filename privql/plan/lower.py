@@ -20,7 +20,7 @@ from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import Light, PublicRows, Related
 from privql.plan.totals import of_units
-from privql.plan.weight import FEW, not_too_large, rows_that_fit
+from privql.plan.weight import FEW, FLAT, PARTS, not_too_large, rows_that_fit
 
 
 @frozen
@@ -61,9 +61,9 @@ def lower(
     needed = needed.union(*map(fields, chosen))
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
-    if len(made.rows) > FEW or made.meetings.met > 1:
-        not_too_large(stable.term, block.span)
-    fit = rows_that_fit(stable.term, made.meetings.met, made.long_texts, block.span)
+    flat = len(made.rows) <= FEW and made.meetings.met == 1
+    not_too_large(stable.term, PARTS * FLAT if flat else PARTS, block.span)
+    fit = rows_that_fit(stable.term, made.meetings.met, made.long_texts, made.public_texts, block.span)
     for light in made.lighter(fit):
         made, stable = _related(block, needed, env, query, lambda: declared()[0], light)
         if fit is None or made.fits(fit):

@@ -40,6 +40,7 @@ from privql.plan.asked import answered
 from privql.plan.beside import joined
 from privql.plan.declared import long_texts, scanned
 from privql.plan.features import gathered
+from privql.plan.lengths import made_bytes
 from privql.plan.meetings import Meetings, Pairs, cut
 from privql.plan.units import unit_columns
 from privql.plan.windows import read_by, windowed
@@ -79,6 +80,7 @@ class Related:
     ) -> None:
         self.env, self.query, self.declared, self.light = env, query, declared, light
         self.long_texts = 0  # stored columns that are read, whose texts may be of any length
+        self.public_texts = 0  # bytes of texts that were made of public rows
         self._tables = 0  # that are read, of which a unit may have many rows
         self.meetings: Meetings = Meetings(block, None if declared is None else lambda: declared().meetings)
         self.subqueries: Mapping[str, Subquery] = dict(query.subqueries)
@@ -212,6 +214,7 @@ class Related:
         typed = tuple((id, term.type) for id, term in columns.items())
         self.types |= dict(typed)
         rows = Compute(rel, tuple(columns.items()))
+        self.public_texts += made_bytes(rel, columns.values())
         nothing_private(rows, self.query, self._span)
         nothing_around(rows, self.query, self._span)
         self.publics.append((name, rows, typed))

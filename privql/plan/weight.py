@@ -12,40 +12,44 @@ from functools import partial
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
 from privql.functions.scalar.text import GROWING
-from privql.kernel.features import Extreme, Mode, Neighbour, Nth, Quantile, Splice
-from privql.kernel.scalars import Apply, Const
-from privql.kernel.terms import Relation
-from privql.plan.lengths import LONGEST_BYTES, Named, columns, text_bytes
+from privql.kernel.features import Different, Extreme, Mode, Neighbour, Nth, Quantile, Splice
+from privql.kernel.scalars import Apply, Const, Field, Scalar
+from privql.kernel.terms import Gather, Project, Relation
+from privql.plan.lengths import CHARACTER, LONGEST_BYTES, Named, columns, text_bytes
 
-FEW = 8  # relations that cannot come to much
+FEW, FLAT = 8, 3  # relations that cannot come to much: of these, so many times the parts may be
 PARTS = 12_000  # of the statement that the engine is given
 MADE = 2**26  # bytes of a unit: where windows meet, the engine holds ten times as many
-WRITTEN = 1_000  # characters: a longer text, written out, counts as one that is made
+LITTLE = 2**12  # bytes of a row: so much is in any
+WRITTEN = 20  # characters: a longer text, written out, is as long in each row
+PATTERN = 100  # characters of a format: a longer one makes a text piece by piece, each time as long as all before
 # By how much more than the text itself engines hold where it is taken apart, measured of DuckDB: 180 bytes a character
 # of a document are 45 times its own four, of `REVERSE` 105.
 TAKEN_APART = {"json_value": 45, "json_exists": 15, "json_typeof": 15, "json_array_length": 25, "json_valid": 15}
 TAKEN_APART |= {"reverse": 26, "initcap": 26}
 
 
-def not_too_large(term: Relation, span: Span) -> None:
+def not_too_large(term: Relation, most: int, span: Span) -> None:
     parts = _added(lambda _: 1, term, {})
-    if parts > PARTS:
+    if parts > most:
         raise refuse(
             "PQL0104",
             "the query is too large",
             span,
-            why=f"what it computes of rows, and again for each of these, would be {parts} steps; {PARTS} may be",
+            why=f"what it computes of rows, and again for each of these, would be {parts} steps; {most} may be",
             help="nest fewer LATERAL and correlated queries in each other",
         )
 
 
-def rows_that_fit(term: Relation, met: int, stored: int, span: Span) -> int | None:
+def rows_that_fit(term: Relation, met: int, stored: int, beside: int, span: Span) -> int | None:
     """How many rows of one unit there may be anywhere in it, if long texts are made of them. `met`: how many public
-    rows one private row may meet, `stored`: how many of its own texts, of any length, then go along with each."""
+    rows one private row may meet, `stored`: how many of its own texts, of any length, then go along with each;
+    `beside`: bytes of texts that were made of public rows, and are met."""
     named = columns(term)
-    made = _added(partial(_made, named), term, {})
+    made = beside + _added(partial(_made, named), term, {})
     if made:
         made += _added(partial(_carried, named), term, {})
+    made += _added(_written, term, {})
     size = made + stored * LONGEST_BYTES
     if met > 1 and met * size > MADE:
         raise refuse(
@@ -55,7 +59,7 @@ def rows_that_fit(term: Relation, met: int, stored: int, span: Span) -> int | No
             why=f"the time and memory that this takes would show that row; {MADE >> 20} MB in all may be",
             help="join public rows on more columns, or make shorter texts: `LEFT(text, 100)`",
         )
-    return MADE // made if made else None
+    return MADE // made if made > LITTLE else None
 
 
 def _added(of: Callable[[object], int], record: object, known: dict[int, int]) -> int:
@@ -71,18 +75,46 @@ def _made(named: Named, record: object) -> int:
     match record:
         case Apply(op=op) if op in GROWING:
             return text_bytes(record, named)
+        case Apply(op="strftime" | "to_char", args=(_, Const(value=str() as format))) if len(format) > PATTERN:
+            return CHARACTER * len(format) ** 2
+        case _:
+            return 0
+
+
+def _written(record: object) -> int:
+    match record:
         case Const(value=str() as text) if len(text) > WRITTEN:
-            return text_bytes(record, named)
+            return CHARACTER * len(text)
         case _:
             return 0
 
 
 def _carried(named: Named, record: object) -> int:
-    """What a text takes once more, where it is taken apart, or another row has it beside its own."""
+    """What a text takes once more, where it is taken apart, copied, told from others, or beside another row's."""
     match record:
+        case Project(columns=computed) | Gather(keys=computed):
+            return sum(text_bytes(value, named) for name, value in computed if _copied(name, value, named))
         case Apply(op=op, args=(whole, *_)) if op in TAKEN_APART:
             return TAKEN_APART[op] * text_bytes(whole, named)
-        case Neighbour() | Nth() | Extreme() | Mode() | Quantile() | Splice() if record.value.type.kind == "TEXT":
+        case Neighbour() | Nth() | Extreme() | Mode() | Quantile() | Splice() | Different() if (
+            record.value.type.kind == "TEXT"
+        ):
             return text_bytes(record.value, named)
         case _:
             return 0
+
+
+def _copied(name: str, value: Scalar, named: Named) -> bool:
+    """Whether it is a text, computed somewhere, that has another name here: not one that is as it is stored."""
+    if value.type.kind != "TEXT" or (isinstance(value, Apply) and value.op in GROWING):
+        return False
+    seen = {name}
+    while isinstance(value, Field):
+        if value.name in seen:
+            return False
+        seen.add(value.name)
+        made = [one for one in named.get(value.name, ()) if one != value]
+        if len(made) != 1:
+            return bool(made)
+        (value,) = made
+    return True

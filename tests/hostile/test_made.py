@@ -5,6 +5,8 @@ Few words make long texts: of each row, of each public row that one private row 
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 import pandas as pd
 import pytest
 
@@ -12,10 +14,12 @@ from privql import PrivQLError, connect
 from privql.check.env import Env
 from privql.diagnostics import Diagnostic
 from privql.diagnostics import Source as Text
+from privql.frozen import inside
 from privql.functions.scalar.text import LONGEST
 from privql.kernel.sums import Sums
+from privql.kernel.terms import Gather
 from privql.pipeline.check import check_text
-from privql.plan import weight
+from privql.plan import lengths, weight
 from privql.policy.build import build_catalog
 from tests.hostile.test_resources import keeping
 
@@ -64,8 +68,64 @@ def test_what_a_window_carries_on_counts_again() -> None:
     made = "(SELECT id, n, said || said AS t FROM calls) AS a"
     once = f"(SELECT ROW_NUMBER() OVER (PARTITION BY id ORDER BY t) AS k, t FROM {made}) AS b WHERE k > LENGTH(t)"
     twice = f"(SELECT LAG(t) OVER (PARTITION BY id ORDER BY n) AS k, t FROM {made}) AS b WHERE k > t"
-    assert limits(f"SELECT COUNT(*) FROM {once}") == {weight.MADE // TEXT}
-    assert limits(f"SELECT COUNT(*) FROM {twice}") == {weight.MADE // (2 * TEXT)}
+    assert limits(f"SELECT COUNT(*) FROM {once}") == {weight.MADE // (2 * TEXT)}, "made, and by another name"
+    assert limits(f"SELECT COUNT(*) FROM {twice}") == {weight.MADE // (3 * TEXT)}
+
+
+COPIES = ("SUBSTRING(t, {})", "CASE WHEN n > {} THEN t END", "LEFT(t, 16000 + {})", "GREATEST(t, '{}')")
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_copies_of_a_text_that_was_made_count_each(copy: str) -> None:
+    copies = ", ".join(f"{copy.format(at)} AS t{at}" for at in range(9))
+    made = f"(SELECT DISTINCT id, n, {copies} FROM (SELECT id, n, said || said AS t FROM calls) AS a) AS b"
+    assert max(limits(f"SELECT COUNT(*) FROM {made}")) <= weight.MADE // (10 * TEXT)
+
+
+WRITTEN = " OR ".join(f"said = '{letter * 900}'" for letter in ascii_lowercase)
+PUBLIC = "(SELECT i, REPEAT('a', 16384 - i % 7) AS t FROM generate_series(1, 3) AS g(i)) AS p"
+
+
+@pytest.mark.parametrize(
+    ("asked", "texts"),
+    [
+        ("(SELECT id, COUNT(DISTINCT SUBSTRING(said || said, 2)) AS d FROM calls GROUP BY id) AS a WHERE d > 3", 2),
+        (f"calls JOIN {PUBLIC} ON n = i WHERE t > said", 1),
+        (f"calls WHERE STRFTIME(DATE '2020-01-01' + n, '{'%A' * 500}') = 'x'", 4_000_000 // TEXT),
+        (f"calls WHERE {WRITTEN}", 1),
+    ],
+    ids=["different texts", "of public rows", "a format", "written out"],
+)
+def test_texts_made_in_any_way_count(asked: str, texts: int) -> None:
+    assert 1 <= max(limits(f"SELECT COUNT(*) FROM {asked}")) <= weight.MADE // (texts * TEXT)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("said", LONGEST),
+        ("kind", 3),
+        ("UPPER(kind) || ':' || kind", 7),
+        ("GREATEST('abc', kind, 'abcde')", 5),
+        ("COALESCE(kind, 'longer')", 6),
+        ("CASE WHEN n > 3 THEN 'abcd' ELSE kind END", 4),
+        ("LEFT(said, 9)", 9),
+        ("LEFT(said, -9)", LONGEST),
+        ("CAST(n AS TEXT)", 64),
+        ("REPEAT(kind, 2)", LONGEST),
+        ("REPLACE(kind, 'i', 'oooo')", LONGEST),
+    ],
+)
+def test_how_long_a_text_can_be(text: str, most: int) -> None:
+    term = planned(f"SELECT COUNT(*) FROM (SELECT DISTINCT id, {text} AS t FROM calls) AS a WHERE t > 'a'")
+    assert isinstance(term, Sums), term
+    values = [value for one in gathered(term) for _, value in one.keys if value.type.kind == "TEXT"]
+    assert {lengths.characters(value, lengths.columns(term.input)) for value in values} == {most}
+
+
+def gathered(term: object) -> list[Gather]:
+    found = [term] if isinstance(term, Gather) else []
+    return found + [one for each in inside(term) for one in gathered(each)]
 
 
 @pytest.mark.parametrize(

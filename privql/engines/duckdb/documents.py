@@ -28,7 +28,9 @@ _KINDS = {
 
 
 def _is_json(x: Spelled) -> str:
-    return f"length({x}) <= {LONGEST} AND regexp_full_match({x}, {_JSON}) AND json_valid({x})"
+    """Nothing longer is looked at: AND may try its tests in any order."""
+    read = f"CASE WHEN regexp_full_match({x}, {_JSON}) THEN json_valid({x}) ELSE FALSE END"
+    return f"CASE WHEN length({x}) <= {LONGEST} THEN {read} WHEN {x} IS NOT NULL THEN FALSE END"
 
 
 def _at(least: int, body: Callable[[Call, Spelled, str], str]) -> Spelling:
