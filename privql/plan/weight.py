@@ -21,6 +21,7 @@ FEW, FLAT = 8, 3  # relations that cannot come to much: of these, so many times 
 PARTS = 12_000  # of the statement that the engine is given
 MADE = 2**26  # bytes of a unit: where windows meet, the engine holds ten times as many
 LITTLE = 2**12  # bytes of a row: so much is in any
+COPIES = 4  # of stored texts: more count as if they were made
 WRITTEN = 20  # characters: a longer text, written out, is as long in each row
 PATTERN = 100  # characters of a format: a longer one makes a text piece by piece, each time as long as all before
 # By how much more than the text itself engines hold where it is taken apart, measured of DuckDB: 180 bytes a character
@@ -47,8 +48,9 @@ def rows_that_fit(term: Relation, met: int, stored: int, beside: int, span: Span
     `beside`: bytes of texts that were made of public rows, and are met."""
     named = columns(term)
     made = beside + _added(partial(_made, named), term, {})
-    if made:
-        made += _added(partial(_carried, named), term, {})
+    copied = _added(partial(_copies, named), term, {})
+    if made or copied > COPIES * LONGEST_BYTES:
+        made += copied + _added(partial(_apart, named), term, {})
     made += _added(_written, term, {})
     size = made + stored * LONGEST_BYTES
     if met > 1 and met * size > MADE:
@@ -89,13 +91,20 @@ def _written(record: object) -> int:
             return 0
 
 
-def _carried(named: Named, record: object) -> int:
-    """What a text takes once more, where it is taken apart, copied, told from others, or beside another row's."""
+def _apart(named: Named, record: object) -> int:
+    """What a text takes beside itself, where it is taken apart."""
+    match record:
+        case Apply(op=op, args=(whole, *_)) if op in TAKEN_APART:
+            return TAKEN_APART[op] * text_bytes(whole, named)
+        case _:
+            return 0
+
+
+def _copies(named: Named, record: object) -> int:
+    """What a text takes once more, where it is computed from another, told from others, or beside another row's."""
     match record:
         case Project(columns=computed) | Gather(keys=computed):
             return sum(text_bytes(value, named) for name, value in computed if _copied(name, value, named))
-        case Apply(op=op, args=(whole, *_)) if op in TAKEN_APART:
-            return TAKEN_APART[op] * text_bytes(whole, named)
         case Neighbour() | Nth() | Extreme() | Mode() | Quantile() | Splice() | Different() if (
             record.value.type.kind == "TEXT"
         ):
