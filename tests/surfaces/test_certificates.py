@@ -279,7 +279,7 @@ def test_whoever_was_charged_is_told_of(folder: Path) -> None:
     copied = "SELECT charge, 'visit', budget, events, window_number FROM charge_line WHERE charge = ?"
     ledger = _as_if(folder, "more.db", f"INSERT INTO charge_line {copied}", number)
     assert attested(text, ledger=folder / "ledger.db").wrong is None
-    assert attested(text, ledger=ledger).wrong == "the ledger charged others for it, too"
+    assert attested(text, ledger=ledger).wrong == "the ledger charged units that the certificate leaves out"
 
 
 @pytest.mark.parametrize("which", ["certificate", "policy"])
