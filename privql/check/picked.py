@@ -78,7 +78,8 @@ def _picked(node: ast.Call, place: Place, picks: int) -> list[Typed]:
     value = coerce(value, value.type) if value.text is not None else value
     candidates = _candidates(value, name, picks, nodes[0], place)
     counted = also(where, present(value.term))
-    answer = finite(candidates, False, value.domain.grid)
+    listed = value.domain.size != len(candidates)  # else they are all that it can be: to sort a million takes seconds
+    answer = finite(candidates, False, value.domain.grid) if listed else value.domain.with_null(False)
     made = []
     together = place.context.fresh() if picks > 1 else ""
     for at in range(picks):

@@ -23,6 +23,7 @@ Missed = Callable[[Beyond], float]
 FEWEST = 10  # rows: of fewer a sample's variance is too far from that of all rows
 _ROUNDING = 1e-9  # far above what the floats here can lose
 _NOTHING, _HARDLY = Fraction(0), Fraction(1, 10**9)
+_LEAST = 1e-300  # of an error below it all noise must be 0, and then so it is
 _QUARTER = 0.25  # no variance is a greater share of the range squared
 _TRIED = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # how far means may be off, in errors of the variance
 
@@ -78,7 +79,7 @@ def _missed(
     beyond: Beyond,
     samples: bool,
 ) -> float:
-    near, missed = float(error), 0.0
+    near, missed = max(float(error), _LEAST), 0.0
     if samples:  # the noisy count says how many samples there are: it is off by a share of the rows, or this is missed
         share = min(0.5, 4 * near)
         fewest = rows * (1 - share)

@@ -10,6 +10,7 @@ from math import prod
 from privql.check.columns import produced
 from privql.check.env import Env
 from privql.check.relations import Block, CheckedQuery, GroupingKey, Once
+from privql.diagnostics import refuse
 from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.features import Tally, Total
@@ -59,6 +60,7 @@ def lower(
         needed |= _reads(contribution)
     chosen = [one.argument for one in block.aggregates if one.choice is not None and one.argument is not None]
     needed = needed.union(*map(fields, chosen))
+    _of_its_own(block, query)
     declared = cache(lambda: _related(block, needed, env, query))
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
     flat = len(made.rows) <= FEW and made.meetings.met == 1
@@ -91,6 +93,17 @@ def lower(
     if isinstance(block.rel, Once):
         stable = rules.once(stable)
     return _grouped(stable, owned, keys, contributions, bounds, tuple(made.publics))
+
+
+def _of_its_own(block: Block, query: CheckedQuery) -> None:
+    """A query that is measured by itself adds up its own columns, not those of a row around it."""
+    own = {*produced(block.rel), *dict(query.subqueries)}
+    for one in block.aggregates:
+        if not own.issuperset(name for term in one.reads for name in fields(term)):
+            help = "name a column of the tables in this query's own FROM, or aggregate in the query around"
+            raise refuse(
+                "PQL0408", "an aggregate of a column of the query around cannot be used yet", one.span, help=help
+            )
 
 
 def rows_within(block: Block, env: Env, query: CheckedQuery) -> Mapping[int, int | None]:
