@@ -10,7 +10,6 @@ from privql.check.env import Env
 from privql.check.relations import WORTH_TESTING, PrivateScan
 from privql.domains import Domain, finite, grid_of
 from privql.functions.scalar import resolve
-from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
 from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value, ValueType
 from privql.kernel.stable import Stable
@@ -18,12 +17,10 @@ from privql.kernel.terms import Link, Scan
 from privql.policy.catalog import Catalog, Column, Table
 from privql.syntax import ast
 
-_LONGEST = Const(LONGEST, INT)
 
-
-def scanned(rel: PrivateScan, needed: frozenset[str], env: Env, *, short: bool = False) -> Stable:
+def scanned(rel: PrivateScan, needed: frozenset[str], env: Env, characters: int | None = None) -> Stable:
     """The table as declared: numbers clamped, values outside their set NULL, rows without a NOT NULL value dropped.
-    `short`: of texts that may be of any length, as much as texts that are made may have."""
+    Of texts that may be of any length so many characters are read, if not all."""
     table = env.catalog.table(rel.table)
     assert table is not None and table.unit is not None
     wanted = [(id, name) for id, name, _ in rel.columns if id in needed]
@@ -40,7 +37,8 @@ def scanned(rel: PrivateScan, needed: frozenset[str], env: Env, *, short: bool =
 
     def seen(column: Column) -> Scalar:
         value = enforced(column, env)
-        return applied("left", value, _LONGEST) if short and _long(column, table) else value
+        cut = characters is not None and _long(column, table)
+        return applied("left", value, Const(characters, INT)) if cut else value
 
     return rules.compute(stable, tuple((id, seen(columns[name])) for id, name in wanted))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from privql.check.relations import PublicScan, Rel, ReleasedScan
+from privql.check.exposed import records
+from privql.check.relations import CheckedQuery, Rel
 from privql.frozen import inside
-from privql.functions.scalar.text import LONGEST
+from privql.functions.scalar.text import GROWING, LONGEST
 from privql.kernel.scalars import TEXT, Apply, Const, Field, Scalar
 from privql.kernel.terms import Combine, Gather, Project, Public, Relation, Scan, Window
 
@@ -87,13 +88,8 @@ def columns(term: Relation) -> Named:
     return {name: values for name, values in named.items() if name not in other}
 
 
-def made_bytes(rel: Rel, values: Iterable[Scalar]) -> int:
-    """Of the texts among columns of a public relation, but for those that are as they are stored."""
-    stored, todo = set[str](), [rel]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, PublicScan | ReleasedScan):
-            stored |= {id for id, *_ in one.columns}
-        todo += inside(one)
-    texts = [one for one in values if one.type.kind == "TEXT"]
-    return sum(text_bytes(one, {}) for one in texts if not (isinstance(one, Field) and one.name in stored))
+def made_bytes(rel: Rel, query: CheckedQuery, columns: Iterable[Scalar]) -> int:
+    """Of the texts among columns of a public relation, if any is made in it that may be longer than what is stored."""
+    if not any(isinstance(one, Apply) and one.op in GROWING for one in records(rel, query)):
+        return 0
+    return sum(text_bytes(one, {}) for one in columns if one.type.kind == "TEXT")

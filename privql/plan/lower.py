@@ -21,7 +21,7 @@ from privql.plan.asked import answered
 from privql.plan.bounding import Bounds, Limits, bounds_of
 from privql.plan.related import Light, PublicRows, Related
 from privql.plan.totals import of_units
-from privql.plan.weight import FEW, FLAT, PARTS, not_too_large, rows_that_fit
+from privql.plan.weight import FEW, FLAT, PARTS, length_that_fits, not_too_large, rows_that_fit
 
 
 @frozen
@@ -65,8 +65,8 @@ def lower(
     made, stable = _related(block, needed, env, query, lambda: declared()[0])
     flat = len(made.rows) <= FEW and made.meetings.met == 1
     not_too_large(stable.term, PARTS * FLAT if flat else PARTS, block.span)
-    fit = rows_that_fit(stable.term, made.meetings.met, made.long_texts, made.public_texts, block.span)
-    for light in made.lighter(fit):
+    fit = rows_that_fit(stable.term, made.meetings.met, made.public_texts, block.span)
+    for light in made.lighter(fit, length_that_fits(made.long_texts, made.meetings.met)):
         made, stable = _related(block, needed, env, query, lambda: declared()[0], light)
         if fit is None or made.fits(fit):
             break

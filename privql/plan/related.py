@@ -60,10 +60,10 @@ PublicRows = tuple[str, Rel, tuple[tuple[str, ValueType], ...]]
 @frozen
 class Light:
     """Two cuts, each by itself, where texts are long: of each table so many rows of a unit are read, if not all; and
-    its own texts are `short`, because many public rows carry them along."""
+    of its own texts so many characters, where many public rows carry them along."""
 
     rows: int | None
-    short: bool
+    characters: int | None
 
 
 class Related:
@@ -158,7 +158,7 @@ class Related:
 
     def _scan(self, rel: PrivateScan, needed: frozenset[str]) -> Stable:
         read = needed & {id for id, _, _ in rel.columns}
-        stable = scanned(rel, read, self.env, short=self.light is not None and self.light.short)
+        stable = scanned(rel, read, self.env, None if self.light is None else self.light.characters)
         self.long_texts += long_texts(rel, read, self.env)
         self._tables += stable.rows != 1
         if self.light is not None and self.light.rows is not None:
@@ -167,16 +167,15 @@ class Related:
         most = table.at_most if table is not None and self.declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
 
-    def lighter(self, most: int | None) -> Iterator[Light]:
+    def lighter(self, most: int | None, characters: int | None) -> Iterator[Light]:
         """So that a unit has no more rows anywhere: as many of each table as if those of several only came together,
         and if that is too many, as if all of them met."""
-        short = self.meetings.met > 1 and self.long_texts > 0
-        if most is not None and not self.fits(most):
+        if most is not None and self._tables and not self.fits(most):
             each = most // self.meetings.met
-            yield Light(max(1, each // self._tables), short)
-            yield Light(max(1, int(each ** (1 / self._tables))), short)
-        elif short:
-            yield Light(None, short)
+            yield Light(max(1, each // self._tables), characters)
+            yield Light(max(1, int(each ** (1 / self._tables))), characters)
+        elif characters is not None:
+            yield Light(None, characters)
 
     def fits(self, most: int) -> bool:
         return all(there is not None and there <= most for there in self.rows.values())
@@ -214,7 +213,7 @@ class Related:
         typed = tuple((id, term.type) for id, term in columns.items())
         self.types |= dict(typed)
         rows = Compute(rel, tuple(columns.items()))
-        self.public_texts += made_bytes(rel, columns.values())
+        self.public_texts += made_bytes(rel, self.query, columns.values())
         nothing_private(rows, self.query, self._span)
         nothing_around(rows, self.query, self._span)
         self.publics.append((name, rows, typed))

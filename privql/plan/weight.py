@@ -11,7 +11,7 @@ from functools import partial
 
 from privql.diagnostics import Span, refuse
 from privql.frozen import inside
-from privql.functions.scalar.text import GROWING
+from privql.functions.scalar.text import GROWING, LONGEST
 from privql.kernel.features import Different, Extreme, Mode, Neighbour, Nth, Quantile, Splice
 from privql.kernel.scalars import Apply, Const, Field, Scalar
 from privql.kernel.terms import Gather, Project, Relation
@@ -42,21 +42,24 @@ def not_too_large(term: Relation, most: int, span: Span) -> None:
         )
 
 
-def rows_that_fit(term: Relation, met: int, stored: int, beside: int, span: Span) -> int | None:
+def length_that_fits(stored: int, met: int) -> int | None:
+    """How long so many stored texts may be that go along with each of the public rows that one private row meets."""
+    return min(LONGEST, MADE // (met * stored * CHARACTER)) if met > 1 and stored else None
+
+
+def rows_that_fit(term: Relation, met: int, beside: int, span: Span) -> int | None:
     """How many rows of one unit there may be anywhere in it, if long texts are made of them. `met`: how many public
-    rows one private row may meet, `stored`: how many of its own texts, of any length, then go along with each;
-    `beside`: bytes of texts that were made of public rows, and are met."""
+    rows one private row may meet, `beside`: bytes of texts that were made of these."""
     named = columns(term)
     made = beside + _added(partial(_made, named), term, {})
     copied = _added(partial(_copies, named), term, {})
     if made or copied > COPIES * LONGEST_BYTES:
         made += copied + _added(partial(_apart, named), term, {})
     made += _added(_written, term, {})
-    size = made + stored * LONGEST_BYTES
-    if met > 1 and met * size > MADE:
+    if met > 1 and made > LITTLE and met * made > MADE:
         raise refuse(
             "PQL0407",
-            f"{size:,} bytes of texts could be made for each of {met:,} rows that one private row becomes",
+            f"{made:,} bytes of texts could be made for each of {met:,} rows that one private row becomes",
             span,
             why=f"the time and memory that this takes would show that row; {MADE >> 20} MB in all may be",
             help="join public rows on more columns, or make shorter texts: `LEFT(text, 100)`",

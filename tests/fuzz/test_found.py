@@ -18,6 +18,13 @@ FOUND = [
     # an aggregate of a column that only the query around has
     ("SELECT COUNT(*) FROM patients WHERE cost > (SELECT AVG(cost) FROM visits) SPEND EPSILON 0.4", ["PQL0408"]),
     ("SELECT region, (SELECT SUM(age) FROM scans) AS n FROM patients GROUP BY region SPEND EPSILON 0.1", ["PQL0408"]),
+    # a released answer of groups that are still to be found, met by one row a unit
+    (
+        "WITH usual AS (SELECT region, MEDIAN(cost) AS mean FROM patients GROUP BY region SPEND EPSILON 0.2)"
+        " SELECT COUNT(*) AS n FROM patients p JOIN usual u ON p.region = u.region WHERE cost > mean"
+        " AT MOST 9 ROWS PER UNIT",
+        [],
+    ),
 ]
 
 

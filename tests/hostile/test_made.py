@@ -165,7 +165,10 @@ def test_where_a_row_meets_many_its_stored_texts_are_read_to_a_length() -> None:
     """A stored text may be of any length, and each of the rows carries it along."""
     asked = "SELECT COUNT(*) FROM patients, generate_series(1, {}) AS g(i) WHERE LENGTH({}) > i"
     assert "op='left', args=(Field(name='note'" in repr(planned(asked.format(1000, "note")))
-    found = planned(asked.format(1100, "note"))
+    assert f"Const(value={weight.MADE // (4 * 9000)}, " in repr(planned(asked.format(9000, "note"))), (
+        "the less, the more"
+    )
+    found = planned(asked.format(1100, "note || note"))
     assert isinstance(found, Diagnostic) and found.code == "PQL0407", found
     assert "texts could be made for each of 1,100 rows" in found.message
     assert "op='left'" not in repr(planned(asked.format(9000, "sex")))
