@@ -14,7 +14,6 @@ from privql.kernel.terms import Combine, Gather, Project, Public, Relation, Scan
 
 Named = Mapping[str, Sequence[Scalar]]  # what the columns of a tree are; of stored ones nothing is known
 CHARACTER, VALUE = 4, 8  # bytes: a DECIMAL takes two values, a text two and its characters
-LONGEST_BYTES = 2 * VALUE + CHARACTER * LONGEST
 _AS_TEXT = 64  # characters: more than any number, date or time is written with
 _ALIKE = frozenset(
     ("lower", "upper", "trim", "ltrim", "rtrim", "substring", "right", "reverse", "initcap", "translate", "split_part")

@@ -15,13 +15,12 @@ from privql.functions.scalar.text import GROWING, LONGEST
 from privql.kernel.features import Different, Extreme, Mode, Neighbour, Nth, Quantile, Splice
 from privql.kernel.scalars import Apply, Const, Field, Scalar
 from privql.kernel.terms import Gather, Project, Relation
-from privql.plan.lengths import CHARACTER, LONGEST_BYTES, Named, columns, text_bytes
+from privql.plan.lengths import CHARACTER, Named, columns, text_bytes
 
 FEW, FLAT = 8, 3  # relations that cannot come to much: of these, so many times the parts may be
 PARTS = 12_000  # of the statement that the engine is given
 MADE = 2**26  # bytes of a unit: where windows meet, the engine holds ten times as many
 LITTLE = 2**12  # bytes of a row: so much is in any
-COPIES = 4  # of stored texts: more count as if they were made
 WRITTEN = 20  # characters: a longer text, written out, is as long in each row
 PATTERN = 100  # characters of a format: a longer one makes a text piece by piece, each time as long as all before
 # By how much more than the text itself engines hold where it is taken apart, measured of DuckDB: 180 bytes a character
@@ -52,9 +51,8 @@ def rows_that_fit(term: Relation, met: int, beside: int, span: Span) -> int | No
     rows one private row may meet, `beside`: bytes of texts that were made of these."""
     named = columns(term)
     made = beside + _added(partial(_made, named), term, {})
-    copied = _added(partial(_copies, named), term, {})
-    if made or copied > COPIES * LONGEST_BYTES:
-        made += copied + _added(partial(_apart, named), term, {})
+    if made:
+        made += _added(partial(_carried, named), term, {})
     made += _added(_written, term, {})
     if met > 1 and made > LITTLE and met * made > MADE:
         raise refuse(
@@ -94,18 +92,11 @@ def _written(record: object) -> int:
             return 0
 
 
-def _apart(named: Named, record: object) -> int:
-    """What a text takes beside itself, where it is taken apart."""
+def _carried(named: Named, record: object) -> int:
+    """What a text takes once more, where it is taken apart, copied, told from others, or beside another row's."""
     match record:
         case Apply(op=op, args=(whole, *_)) if op in TAKEN_APART:
             return TAKEN_APART[op] * text_bytes(whole, named)
-        case _:
-            return 0
-
-
-def _copies(named: Named, record: object) -> int:
-    """What a text takes once more, where it is computed from another, told from others, or beside another row's."""
-    match record:
         case Project(columns=computed) | Gather(keys=computed):
             return sum(text_bytes(value, named) for name, value in computed if _copied(name, value, named))
         case Neighbour() | Nth() | Extreme() | Mode() | Quantile() | Splice() | Different() if (

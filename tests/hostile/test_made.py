@@ -82,14 +82,6 @@ def test_copies_of_a_text_that_was_made_count_each(copy: str) -> None:
     assert max(limits(f"SELECT COUNT(*) FROM {made}")) <= weight.MADE // (10 * TEXT)
 
 
-def test_many_copies_of_a_stored_text_count_and_few_do_not() -> None:
-    few, many = (", ".join(f"SUBSTRING(said, {at + 2}) AS t{at}" for at in range(count)) for count in (2, 9))
-    assert not limits(f"SELECT COUNT(*) FROM (SELECT DISTINCT id, {few} FROM calls) AS a")
-    assert max(limits(f"SELECT COUNT(*) FROM (SELECT DISTINCT id, {many} FROM calls) AS a")) <= weight.MADE // (
-        9 * TEXT
-    )
-
-
 WRITTEN = " OR ".join(f"said = '{letter * 900}'" for letter in ascii_lowercase)
 PUBLIC = "(SELECT i, REPEAT('a', 16384 - i % 7) AS t FROM generate_series(1, 3) AS g(i)) AS p"
 
