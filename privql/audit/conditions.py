@@ -8,6 +8,7 @@ What may be met and need not - by a LEFT JOIN, by EXISTS, which a NOT may be bef
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, product
 
 from privql.audit.reference import relations
@@ -145,7 +146,7 @@ def _most(rows: Iterable[Row], asked: Sequence[Asked]) -> Met:
 
 
 def _parts(condition: Scalar | None) -> list[Asked]:
-    return [lambda row, part=part: holds(part, row) for part in conjuncts(condition)]  # type: ignore[misc]
+    return [partial(holds, part) for part in conjuncts(condition)]
 
 
 def _equal(one: Scalar, other: Scalar) -> Asked:
