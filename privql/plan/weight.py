@@ -54,7 +54,7 @@ def rows_that_fit(term: Relation, met: int, beside: int, span: Span) -> int | No
     if made:
         made += _added(partial(_carried, named), term, {})
     made += _added(_written, term, {})
-    if met > 1 and made > LITTLE and met * made > MADE:
+    if met > 1 and met * made > MADE:
         raise refuse(
             "PQL0407",
             f"{made:,} bytes of texts could be made for each of {met:,} rows that one private row becomes",

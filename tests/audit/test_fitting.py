@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_long_lists_leave_room_for_what_else_is_compared() -> None:
 
 
 def test_values_are_drawn_from_inside_and_from_beside_what_is_compared() -> None:
-    domain = Domain(0, 1000, grid=1)  # type: ignore[arg-type]
+    domain = Domain(Fraction(0), Fraction(1000), grid=Fraction(1))
     found = set(inside(INT, domain, {"INT": (500,)}, (), random.Random(1)))
     assert {499, 501} <= found and len(found) > 15 and all(isinstance(one, int) for one in found)
     assert "ambers aa" in set(inside(TEXT, Domain(), {"TEXT": ("%s _a",)}, ("x",), random.Random(1)))

@@ -164,6 +164,9 @@ def test_where_a_row_meets_many_its_stored_texts_are_read_to_a_length() -> None:
     assert isinstance(found, Diagnostic) and found.code == "PQL0407", found
     assert "texts could be made for each of 1,100 rows" in found.message
     assert "op='left'" not in repr(planned(asked.format(9000, "sex")))
+    many = "patients, generate_series(1, 300) AS g(i), generate_series(1, 300) AS h(j)"
+    found = planned(f"SELECT COUNT(*) FROM {many} WHERE sex = '{'y' * 900}' OR i + j > 3")
+    assert isinstance(found, Diagnostic) and found.code == "PQL0407", "little, and often"
     assert not limits("SELECT COUNT(*) FROM calls, generate_series(1, 5) AS g(i) WHERE LENGTH(said) > i"), "nor cut"
 
 
