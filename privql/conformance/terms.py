@@ -179,7 +179,8 @@ class Terms:
         in_order = sorted(members, key=repr)
         self.random.shuffle(in_order)
         if type.kind != "BOOL" and self.random.random() < 0.1:
-            in_order += [v for v in {some_value(type, self.random) for _ in range(80)} if v not in members]
+            more = dict.fromkeys(some_value(type, self.random) for _ in range(80))  # in the order of the draws
+            in_order += [value for value in more if value not in members]
         return Key(value, tuple(in_order))
 
     def sums(self, rows: list[Row]) -> Sums:

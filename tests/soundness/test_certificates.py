@@ -10,12 +10,12 @@ import pytest
 
 from privql.diagnostics import Source
 from privql.kernel.certificate import Charged, Sealed, certificate, commitments
-from privql.kernel.events import Losing
 from privql.kernel.verify import Refused, verified
 from privql.pipeline.check import check_text
 from privql.plan.program import Plan
 from tests.assurance import SOAK, assured
 from tests.kernel.proofs import changed, leaves, text
+from tests.meaning.meaning import measured
 from tests.soundness.queries import Queries
 from tests.soundness.related_queries import Queries as Related
 from tests.soundness.test_related import ENVS, limited
@@ -35,18 +35,6 @@ def checked(seed: int) -> Iterator[tuple[str, Plan]]:
         check, _ = next(iter(check_text(Source(sql), env)))
         if check.ok and check.plan is not None and check.plan.blocks:
             yield sql, check.plan
-
-
-def measured(plan: Plan, choice: random.Random) -> tuple[Losing, ...]:
-    """As a run would, whatever it found."""
-    out: list[Losing] = []
-    for block in plan.blocks:
-        out += block.looked_for
-        if block.searches:
-            block = block.within([choice.randrange(len(search.intervals)) for search in block.searches])
-        unlisted = len(block.lowered.unlisted)
-        out += block.all_over([(None,) * unlisted] if unlisted else None)
-    return tuple(out)
 
 
 def certified(sql: str, plan: Plan, choice: random.Random) -> str:

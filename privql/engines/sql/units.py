@@ -30,7 +30,7 @@ def gather(below: Rows, term: Gather, draft: Draft) -> Rows:
     if term.listed is None:
         return found
     listed = [
-        (Field(name, columns[name].spelled.type), set(members))
+        (Field(name, columns[name].spelled.type), tuple(dict.fromkeys(members)))
         for (name, value), members in zip(term.keys, term.listed, strict=True)
         if not _can_only_be(below, value, members)
     ]
