@@ -58,6 +58,10 @@ def limits(query: str) -> set[int]:
         ("WHERE REVERSE(REPEAT(said, 2)) = 'x'", 1 + weight.TAKEN_APART["reverse"]),
         ("WHERE JSON_VALUE('[' || said || ']', '$[0]') = 'x'", 2 + weight.TAKEN_APART["json_value"]),
         ("WHERE INITCAP(said || said) = 'x'", 1 + weight.TAKEN_APART["initcap"]),
+        ("WHERE JSON_EXISTS(said || said, '$.a')", 1 + weight.TAKEN_APART["json_exists"]),
+        ("WHERE JSON_TYPEOF(said || said) = 'null'", 1 + weight.TAKEN_APART["json_typeof"]),
+        ("WHERE JSON_ARRAY_LENGTH(said || said) = 1", 1 + weight.TAKEN_APART["json_array_length"]),
+        ("WHERE JSON_VALID(said || said)", 1 + weight.TAKEN_APART["json_valid"]),
     ],
 )
 def test_of_each_unit_so_many_rows_make_long_texts(asked: str, texts: int) -> None:
@@ -121,6 +125,11 @@ def test_how_long_a_text_can_be(text: str, most: int) -> None:
     assert isinstance(term, Sums), term
     values = [value for one in gathered(term) for _, value in one.keys if value.type.kind == "TEXT"]
     assert {lengths.characters(value, lengths.columns(term.input)) for value in values} == {most}
+
+
+def test_a_text_of_either_query_is_as_long_as_the_longer_one() -> None:
+    either = "(SELECT id, kind AS t FROM calls UNION ALL SELECT id, 'abcd' FROM calls)"
+    assert all(limit > 50_000 for limit in limits(f"SELECT COUNT(*) FROM {either} AS a WHERE t || t = 'x'"))
 
 
 def gathered(term: object) -> list[Gather]:
