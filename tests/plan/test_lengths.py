@@ -24,7 +24,8 @@ def rows(random: Random) -> tuple[Project, dict[str, Value]]:
     scan = Scan("calls", Unit("person"), ("x0", STORED["x0"]), False, tuple(STORED.items()))
     of = Field(TEXTS, TEXT)
     kind = Apply("case", (Apply("in", (of, *(Const(one, TEXT) for one in LISTED)), BOOL), of, Const(None, TEXT)), TEXT)
-    term, columns, row = Project(scan, (("kind", kind),)), {"kind": TEXT}, {"kind": random.choice((*LISTED, None))}
+    term, columns = Project(scan, (("kind", kind),)), {"kind": TEXT}
+    row: dict[str, Value] = {"kind": random.choice((*LISTED, None))}
     for depth in (1, 2, 2):
         known = {"kind": TEXT, **{name: type for name, type in STORED.items() if type != TEXT}, **columns}
         drawn = Terms(random)
