@@ -20,6 +20,7 @@ from tests.check.test_any_query import Public
 from tests.fuzz.pieces import alike, corpus
 from tests.fuzz.test_texts import environment
 from tests.meaning.meaning import asked, of_check
+from tests.meaning.numbers import NUMBERS
 from tests.queries import clinic as hospital
 from tests.queries.test_shapes import SHAPES
 from tests.queries.test_tpch import KEYS, TPCH, text_of
@@ -109,11 +110,19 @@ def _trees(number: int) -> Meaning:
     return {"text": str(term), **asked([term])}
 
 
+def _of_numbers(what: str, number: int) -> Meaning:
+    return {name: str(found) for name, found in NUMBERS[what](number).items()}
+
+
 CORPORA: Mapping[str, Corpus] = {
+    "budgets": Corpus(75, lambda at: _of_numbers("budgets", at)),
     "documented": Corpus(len(corpus()[0]), _documented),
     "exchanged": Corpus(len(corpus()[0]), _exchanged),
     "googlesql": Corpus(len(googlesql.TEXTS), lambda at: _of_text(googlesql.TEXTS[at].query, _tables(clinic.POLICY))),
+    "noise": Corpus(300, lambda at: _of_numbers("noise", at)),
     "one-sum": Corpus(60, _one_sum),
+    "prices": Corpus(150, lambda at: _of_numbers("prices", at)),
+    "proofs": Corpus(300, lambda at: _of_numbers("proofs", at)),
     "public": Corpus(150, lambda at: _of_text(Public(at).query(), _tables(clinic.POLICY))),
     "related": Corpus(600, _related),
     "shapes": Corpus(len(SHAPES), _shape),

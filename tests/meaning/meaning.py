@@ -37,7 +37,7 @@ def of_check(check: StatementCheck) -> dict[str, str]:
         out["computed"] = numbered(repr(check.query))
     if check.ok and check.plan is not None:
         met = measured(check.plan, Random(0))
-        out["proved"] = "\n".join(_proofs(met))
+        out["proved"] = "\n".join(proofs(met))
         out |= asked([term for one in met for term in _terms(one)])
     return out
 
@@ -65,7 +65,7 @@ def asked(terms: list[Term]) -> dict[str, str]:
     return {spoken: numbered("\n".join(_statements(terms, dialect))) for spoken, dialect in DIALECTS.items()}
 
 
-def _proofs(met: tuple[Losing, ...]) -> Iterator[str]:
+def proofs(met: tuple[Losing, ...]) -> Iterator[str]:
     derivation = Derivation()
     for one in met:
         add_loss(one, derivation)
