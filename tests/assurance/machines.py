@@ -279,9 +279,10 @@ _ALL = (
     ),
     Machine(
         "mutants",
-        "small faults in checker, kernel, noise, ledger and lowering, each shown to the tests that enter its function",
+        "small faults in checker, kernel, noise, ledger and lowering, drawn of all that can be made, each shown to the "
+        "tests that enter its function",
         "faults",
-        20_000,
+        2000,
         ("mutation/__main__.py",),
         ("killed", "faults that are any", Fraction(99, 100)),
         ("argued to change nothing", "that no test enters"),
@@ -297,6 +298,8 @@ _ALL = (
             "privql/engines/sql",
             "privql/engines/duckdb",
             "privql/functions/scalar/ranges.py",
+            "--sample",
+            "2000",
             "--tests",
             "tests",
         ),
