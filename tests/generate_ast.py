@@ -346,8 +346,7 @@ class Trees:
             self.refine,
             lambda: ast.CreateView(self.name(), columns, self.query(size)),
             lambda: ast.Explain(
-                self.one([None, self.query(size), ast.CreateRelease(self.name(), columns, self.query(size))]),
-                self.chance(),
+                self.one([None, self.query(size), ast.CreateRelease(self.name(), columns, self.query(size))])
             ),
             lambda: ast.Show(self.one(["TABLES", "BUDGET", "RELEASES", "SELECT"])),
             lambda: ast.Describe(self.names()),

@@ -497,7 +497,6 @@ class Explain(Node):
     """`EXPLAIN SELECT …`; without a statement, the open cart of BEGIN … COMMIT."""
 
     statement: Query | CreateRelease | Refine | None
-    verbose: bool = False
 
 
 @frozen

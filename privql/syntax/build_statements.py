@@ -39,10 +39,8 @@ from privql.syntax.build_parts import Part, folded, gathered, privacy, split
 # ---------------------------------------------------------------- an analyst's
 
 
-def explain(span: Span, *given: Any) -> Explain:
-    verbose = any(isinstance(child, str) for child in given)
-    statement = next((child for child in given if not isinstance(child, str)), None)
-    return Explain(statement, verbose, span=span)
+def explain(span: Span, statement: Any = None) -> Explain:
+    return Explain(statement, span=span)
 
 
 def show(span: Span, what: str) -> Show:

@@ -23,8 +23,8 @@ def unparse(node: ast.Statement | ast.Expr) -> str:
             return f"REFINE {quote(name)} TO {privacy(asked)}" + (f" AS {quote(new)}" if new is not None else "")
         case ast.CreateView(name, columns, body):
             return f"CREATE VIEW {quote(name)}{names(columns)} AS {query(body)}"
-        case ast.Explain(explained, verbose):
-            return "EXPLAIN" + (" VERBOSE" if verbose else "") + (f" {unparse(explained)}" if explained else "")
+        case ast.Explain(explained):
+            return "EXPLAIN" + (f" {unparse(explained)}" if explained else "")
         case ast.Show(what):
             return f"SHOW {quote(what)}"
         case ast.Describe(path):
