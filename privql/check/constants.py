@@ -41,7 +41,7 @@ def number(text: str, span: Span) -> Typed:
             raise refuse("PQL0302", f"`{text}` is too large for FLOAT", span, help="write a number below 1.8e308")
         return const(value, FLOAT, span)
     whole, _, fraction = text.partition(".")
-    if not fraction and int(whole or 0) < _INT_LIMIT:
+    if not fraction and int(whole) < _INT_LIMIT:
         return const(int(whole), INT, span)
     digits = len(whole.lstrip("0")) + len(fraction)
     if digits > _MOST_DIGITS:
@@ -52,7 +52,7 @@ def number(text: str, span: Span) -> Typed:
             label=f"{digits} digits",
             help="write it as FLOAT, `1e40`",
         )
-    return const(Fraction(text if whole else "0" + text), decimal(max(1, digits, len(fraction)), len(fraction)), span)
+    return const(Fraction(text), decimal(digits, len(fraction)), span)
 
 
 def string(value: str, span: Span) -> Typed:
@@ -108,9 +108,8 @@ def parameter(node: ast.Param, context: Context) -> Typed:
     if isinstance(value, datetime.date):
         return const(value.toordinal() - _EPOCH, DATE, span)
     if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= _MOST_DIGITS:
-        text = format(abs(value), "f")
-        plain = number(text, span)
-        return const(-Fraction(text), plain.type, span) if value < 0 and plain.type.kind == "DECIMAL" else plain
+        type = number(format(value.copy_abs(), "f"), span).type
+        return const(int(value) if type == INT else Fraction(value), type, span)
     if isinstance(value, str):
         if len(value) > MAX_TEXT:
             why = f"it has {len(value):,} characters, and {MAX_TEXT:,} are read"
