@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from privql.diagnostics import PrivQLError, Span, refuse
 from privql.functions.scalar.calendar import CLOCK, DAY, DAYS, MONTHS, named
+from privql.functions.scalar.intervals import sensible
 
 Interval = tuple[int, int, int]
 
@@ -20,7 +21,6 @@ _PARTS = re.compile(
 _ISO = re.compile(rf"P(?:({_NUMBER})Y)?(?:({_NUMBER})M)?(?:({_NUMBER})W)?(?:({_NUMBER})D)?"
                   rf"(?:T(?=.)(?:({_NUMBER})H)?(?:({_NUMBER})M)?(?:({_NUMBER})S)?)?", re.ASCII)  # fmt: skip
 _ISO_UNITS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
-_MOST = 2**63 // 10**6
 
 
 def read(text: str, unit: str | None, span: Span) -> Interval:
@@ -33,7 +33,7 @@ def read(text: str, unit: str | None, span: Span) -> Interval:
         total = (total[0] + part[0], total[1] + part[1], total[2] + part[2])
     if not parts:
         raise _unread(text, span)
-    if max(map(abs, total)) >= _MOST:
+    if not sensible(total):
         raise refuse("PQL0302", "this INTERVAL is longer than the calendar", span, help="write a shorter one")
     return total
 
