@@ -36,7 +36,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
     if node.order or node.within_group:
         raise unordered(node)
     nodes, inner, where, star = arguments(node, place)
-    if (star and name != "count") or (not star and len(nodes) != 1):
+    if (star and (name != "count" or node.distinct)) or (not star and len(nodes) != 1):
         raise refuse("PQL0303", f"`{name.upper()}` takes one argument", node.span, help=f"write {name.upper()}(x)")
     if name == "count":
         unit = None if star else identifier(nodes[0], inner)
@@ -94,9 +94,11 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
 def _count(node: ast.Call, argument: Typed | None, where: Scalar | None, place: Place) -> Typed:
     if node.privacy is not None and node.privacy.bounds_auto:
         raise refuse("PQL0408", "a count needs no bounds", node.privacy.span, help="leave out BOUNDS AUTO")
-    if argument is not None and argument.domain.nullable:
-        where = also(where, present(argument.term))
-    return counted(node, argument.term if argument is not None and node.distinct else None, where, place)
+    value = None
+    if argument is not None:
+        value = argument.term if node.distinct else None
+        where = also(where, present(argument.term)) if argument.domain.nullable else where
+    return counted(node, value, where, place)
 
 
 def counted(

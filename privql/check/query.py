@@ -27,7 +27,7 @@ from privql.check.told import among_released_rows
 from privql.check.typed import Context, Place
 from privql.check.values import values
 from privql.diagnostics import Diagnostic, Fix, Span, refuse
-from privql.kernel.scalars import Const, Field, ValueType
+from privql.kernel.scalars import INT, Const, Field
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -189,7 +189,8 @@ def _count(node: ast.Expr | None, context: Context, clause: str) -> int | None:
     if value.free and isinstance(node, ast.Param):
         raise constants.unbound(node, clause)
     if value.text is not None:
-        value = constants.literal(value.text, ValueType("INT"), value.span)
-    if not isinstance(value.term, Const) or not isinstance(value.term.value, int) or value.term.value < 0:
+        value = constants.literal(value.text, INT, value.span)
+    count = value.term.value if isinstance(value.term, Const) and value.type == INT else None
+    if not isinstance(count, int) or count < 0:
         raise refuse("PQL0308", f"{clause} needs a constant whole number", node.span, help=f"write {clause} 10")
-    return value.term.value
+    return count

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from privql.session import Session
+from tests.check.clinic import POLICY, clinic
 
 SAME = [
     # GROUP BY: an input column, then an alias, then a position
@@ -118,6 +121,19 @@ def test_a_literal_takes_its_partners_type(query: str, rows: list[tuple[object, 
 
 
 @pytest.mark.parametrize(
+    ("count", "ids"),
+    [(2, [1, 2]), ("2", [1, 2]), (Decimal(0), []), (True, None), ("two", None), (-1, None), (1.0, None), (None, None)],
+)
+def test_how_many_rows_is_a_whole_number(count: object, ids: list[int] | None, session: Session) -> None:
+    query = "SELECT id FROM stations ORDER BY id LIMIT $n"
+    if ids is None:
+        assert {found.code for found in session.check(query, n=count).diagnostics} <= {"PQL0302", "PQL0308"}
+        assert not session.check(query, n=count).ok
+    else:
+        assert [id for (id,) in session.run(query, n=count).rows] == ids
+
+
+@pytest.mark.parametrize(
     ("query", "help"),
     [
         ("SELECT staff * 2 AS twice FROM stations WHERE twice > 3", "repeat what it is, `(staff * 2)`"),
@@ -132,3 +148,19 @@ def test_where_does_not_see_what_is_selected(query: str, help: str, session: Ses
     for fix in found.fixes:
         assert session.check(query[: fix.span.start] + fix.text + query[fix.span.end :]).ok
     assert bool(found.fixes) == help.startswith("repeat")
+
+
+BROKEN = [
+    # a view is the owner's: that it does not fit its table is told with what is wrong, to whoever names it
+    ("SELECT nam FROM regions", "no column named `nam`"),
+    ("SELECT code, COUNT(*) FROM regions", "`code` is neither a group key nor inside an aggregate"),
+]
+
+
+@pytest.mark.parametrize(("view", "why"), BROKEN)
+def test_a_view_that_does_not_fit_its_table_says_why(view: str, why: str) -> None:
+    with clinic(f"{POLICY}\nCREATE VIEW broken AS {view};") as session:
+        for _ in range(2):
+            (found,) = session.check("SELECT * FROM broken").diagnostics
+            assert (found.code, found.why) == ("PQL0207", why)
+        assert session.check("SELECT * FROM tall").ok
