@@ -25,7 +25,7 @@ def rule(a: int | None = None, low: int = 0) -> int | None:
 
 class Held:
     def ends(self) -> bool:
-        return -self.low if self.high else True
+        return -self.low if self.high else [True, *zip(self, strict=True)]
 '''
 
 
@@ -57,3 +57,4 @@ def test_each_fault_is_one_change(tmp_path: Path) -> None:
         "left out", "the other end", "no clamp", "one side", "one more", "one less", "no filter", "no such case",
         "no guard", "sign", "nullable", "comparison", "one branch", "truth",
     }  # fmt: skip
+    assert sum(change.kind == "truth" for change in found) == 1
