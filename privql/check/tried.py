@@ -39,7 +39,7 @@ class _Trial:
 def tried(condition: Scalar, domain_of: Callable[[Scalar], Domain], holds: bool, or_null: bool) -> dict[str, Domain]:
     """As `narrow.facts`, of a condition that is no conjunction and no choice."""
     fields, operations = _parts(condition)
-    if not 0 < len(fields) <= _MOST_COLUMNS or operations > MOST_OPERATIONS:
+    if len(fields) > _MOST_COLUMNS or operations > MOST_OPERATIONS:
         return {}
     known = {field.name: domain_of(field) for field in fields}
     trial = _Trial(condition, known, holds, or_null)

@@ -94,6 +94,31 @@ def test_a_filter_leaves_fewer_groups(session: Session, key: str, where: str, ex
     assert members(session, f"SELECT {key}, COUNT(*) FROM patients WHERE {where} GROUP BY 1") == expected
 
 
+LISTED: list[tuple[str, tuple[Value, ...] | None]] = [
+    # what WHERE says of UPPER(town), and the groups by it that are known then
+    ("UPPER(town) IN ('B', 'A')", ("A", "B")),
+    ("UPPER(town) IN ('B', NULL)", ("B",)),
+    ("UPPER(town) = 'A' AND age > 3", ("A",)),
+    ("UPPER(town) IN ('A', sex)", None),
+    ("UPPER(town) IN (sex, 'A')", None),
+    ("UPPER(town) = sex", None),
+    ("UPPER(town) = 'A' OR age > 3", None),
+    ("UPPER(town) <> 'A'", None),
+]
+
+
+@pytest.mark.parametrize(("where", "expected"), LISTED)
+def test_values_of_an_expression_are_known_where_all_are_listed(
+    session: Session, where: str, expected: tuple[Value, ...] | None
+) -> None:
+    query = f"SELECT UPPER(town), COUNT(*) FROM patients WHERE {where} GROUP BY 1"
+    if expected is not None:
+        assert members(session, query) == expected
+    else:
+        check = session.check(f"{query} SPEND EPSILON 1")
+        assert [found.code for found in check.diagnostics] == ["PQL0403"]
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [

@@ -204,6 +204,31 @@ def test_what_keeps_an_operation_from_overflowing_is_no_bound() -> None:
     assert [found.code for found in check.diagnostics] == ["PQL0402"]
 
 
+def test_what_would_take_long_to_try_is_left() -> None:
+    """A condition of few columns and operations is tried, and of few values each."""
+
+    def learned(condition: Scalar, known: Domain) -> set[str]:
+        found = tried(condition, lambda term: known, True, False)
+        return {name for name, domain in found.items() if domain.with_null() != known}
+
+    def test(term: Scalar) -> Scalar:
+        return Apply("gt", (term, Const(2, INT)), BOOL)
+
+    few = interval(0, 9, True, Fraction(1))
+    for count in (1, 2, 3, 4):
+        names = [f"x{at}" for at in range(count)]
+        all_small = test(Apply("least", tuple(Field(name, INT) for name in names), INT))
+        assert learned(all_small, few) == (set(names) if count < 4 else set())
+    for count in (1, 22, 23, 24):
+        term: Scalar = Field("x", INT)
+        for _ in range(count):
+            term = Apply("abs", (term,), INT)
+        assert learned(test(term), few) == ({"x"} if count < 24 else set())  # and the comparison is one
+    for count in (399, 400, 401):
+        listed = finite(range(count), True, Fraction(1))
+        assert learned(test(Field("x", INT)), listed) == ({"x"} if count < 401 else set())
+
+
 def test_groups_are_those_that_a_condition_leaves() -> None:
     for where, groups in (("s LIKE 'x%'", ("x",)), ("s ~ 'y' OR UPPER(s) = 'Y'", ("y",)), ("s NOT LIKE 'x'", ("y",))):
         key = block(f"SELECT s, COUNT(*) FROM people WHERE {where} GROUP BY s SPEND EPSILON 1").keys[0]

@@ -11,6 +11,7 @@ from privql.check.narrow import facts
 from privql.check.typed import const
 from privql.diagnostics import Span
 from privql.domains import Domain, finite, interval
+from privql.domains.arithmetic import limits
 from privql.functions.scalar import calendar, evaluate_term, infer
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TIMESTAMP, Apply, Const, Field, Scalar, Value, decimal
 from tests.check.blocks import block
@@ -84,6 +85,20 @@ def test_no_moment_lies_outside_what_a_comparison_through_a_cast_teaches() -> No
         learns = op in ("lt", "le", "gt", "ge") or (op == ("eq" if holds else "ne") and source == DATE)
         if domain.values is not None and learns and len(others) == 1:
             assert kept == {*(found.values or ()), *([None] if found.nullable else [])}, (test, holds, or_null, found)
+
+
+def test_a_cast_is_seen_through_where_it_leaves_every_number_what_it_is() -> None:
+    """And nowhere else: what does not fit would be NULL, what is rounded another number."""
+    for source in (INT, decimal(3, 0), decimal(4, 2), decimal(2, 2)):
+        low, high = limits(source)
+        unit = Fraction(1, 10**source.scale)
+        extremes: list[Value] = [int(v) if source == INT else Fraction(v) for v in (low, -unit, 0, unit, high)]
+        for precision in (1, 2, 3, 4, 5, 18, 19, 20, 21, 22, 38):
+            for scale in range(min(precision, 3) + 1):
+                cast = Apply("cast", (Field("x", source),), decimal(precision, scale))
+                same = all(evaluate_term(cast, {"x": value}) == value for value in extremes)
+                found = facts(Apply("is_null", (cast,), BOOL), lambda term: Domain())
+                assert found == {"x": Domain(values=()) if same else Domain()}, (source, cast.type)
 
 
 NUMBERS = (FLOAT, decimal(5, 0), decimal(2, 2), decimal(5, 2), decimal(20, 1))

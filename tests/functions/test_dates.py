@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import math
 from fractions import Fraction
 from random import Random
 
 import pytest
 
-from privql.domains import Domain, interval
+from privql.domains import Domain, finite, interval
 from privql.functions.scalar import calendar, evaluate, infer, resolve
-from privql.functions.scalar.calendar import DAY
+from privql.functions.scalar.calendar import CLOCK, DAY
 from privql.kernel.scalars import DATE, INT, INTERVAL, TEXT, TIMESTAMP, Value, ValueType
 from tests.functions.calling import call
 from tests.functions.test_tightness import dates, day, inferred, members, moments, of, one, shown
@@ -228,6 +229,30 @@ def test_ages_of_moments_lie_where_they_are_said_to_lie() -> None:
         for _ in range(6):
             a, b = (random.choice((low, high, random.randint(low, high))) for low, high in ends)
             assert evaluate("whole_units", types, INT, (unit, a, b)) in found, (unit, a, b, found)
+
+
+def test_moments_that_are_moved_lie_between_their_moved_ends() -> None:
+    """And reach them, on a grid as coarse as it can be; only months may bring moments a day nearer to each other."""
+    random = Random(17)
+    hour = CLOCK["HOUR"]
+    for _ in range(600):
+        type, op = random.choice((DATE, TIMESTAMP)), random.choice(("add", "sub"))
+        width = random.choice((0, 0, 1, -13)), random.choice((0, 2, -31)), random.choice((0, hour, -90 * hour, 1))
+        step = 1 if type == DATE else random.choice((1, hour, DAY))
+        first = random.choice((FIRST + 20, day("2024-01-27"), LAST - 60)) * (1 if type == DATE else DAY)
+        last = first + step * random.choice((0, 3, 40))
+        types, constant = (type, INTERVAL), finite([width], False)
+        found = infer(op, types, TIMESTAMP, (interval(first, last, False, Fraction(step)), constant))
+        moved = [evaluate(op, types, TIMESTAMP, (start, width)) for start in range(first, last + 1, step)[:41]]
+        assert all(moment in found for moment in moved), (op, type, width, first, last, found)
+        moments = [moment for moment in moved if isinstance(moment, int)]
+        if len(moments) < len(moved):
+            continue
+        assert found.low is not None and found.high is not None and not found.nullable
+        slack = DAY if type == TIMESTAMP and width[0] else 1
+        assert min(moments) - found.low < slack and found.high - max(moments) < slack, (op, type, width, first, found)
+        if len(moments) > 1 and slack == 1:
+            assert found.grid == math.gcd(*moments), (op, type, width, first, last, found)
 
 
 def _listed(op: str, kind: ValueType, domain: Domain, before: tuple[Value, ...], after: tuple[Value, ...]) -> Domain:

@@ -115,6 +115,8 @@ PLANS = [
     ("SUM(a) + SUM(b) AS x, SUM(b) * 1 + SUM(a) AS y", ["SUM(a) + SUM(b)", "SUM(b) + SUM(a)"]),
     ("SUM(a) + SUM(b) - COUNT(*) AS x, COUNT(*) AS n", ["COUNT(*)", "SUM(a) + SUM(b)"]),
     ("SUM(a) + SUM(b) AS x, SUM(a) - SUM(b) AS y", ["SUM(a)", "SUM(b)"]),
+    ("-SUM(a) + SUM(b) AS x", ["-SUM(a) + SUM(b)"]),
+    ("-(SUM(a) - SUM(b) * 2) * 3 AS x", ["-3 * SUM(a) + 6 * SUM(b)"]),
     ("SUM(a) / COUNT(*) AS x", ["COUNT(*)", "SUM(a)"]),
     ("SUM(a) * SUM(b) AS x", ["SUM(a)", "SUM(b)"]),
     ("SUM(a) - SUM(a) AS x, SUM(b) + 5 AS y", ["SUM(a)", "SUM(b)"]),
