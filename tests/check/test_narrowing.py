@@ -17,8 +17,21 @@ from privql.check.relations import Compute, PrivateScan, Rel, Where
 from privql.check.tried import tried
 from privql.diagnostics import Source
 from privql.domains import Domain, finite, interval
+from privql.domains.arithmetic import limits
 from privql.functions.scalar import evaluate_term
-from privql.kernel.scalars import BOOL, INT, Apply, Const, Field, Scalar, Value
+from privql.kernel.scalars import (
+    BOOL,
+    DATE,
+    INT,
+    INTERVAL,
+    TIMESTAMP,
+    Apply,
+    Const,
+    Field,
+    Scalar,
+    Value,
+    ValueType,
+)
 from privql.pipeline.check import check_text
 from tests.assurance import assured, length
 from tests.check.blocks import ENV, block
@@ -227,6 +240,23 @@ def test_what_would_take_long_to_try_is_left() -> None:
     for count in (399, 400, 401):
         listed = finite(range(count), True, Fraction(1))
         assert learned(test(Field("x", INT)), listed) == ({"x"} if count < 401 else set())
+
+
+@pytest.mark.parametrize("type", [INT, DATE, TIMESTAMP])
+@pytest.mark.parametrize("op", ["le", "ge", "lt", "gt"])
+def test_what_is_declared_is_narrowed_wherever_it_lies(type: ValueType, op: str) -> None:
+    """Also where only what overflows would lie beyond it."""
+    least, most = map(int, limits(type))
+    for first in (least, least + 1, 0, most - 41, most - 40):
+        x = Field("x", type)
+        far = Apply("add" if first < 0 else "sub", (x, Const((0, 0, 7), INTERVAL)), type)
+        moved = far if type == TIMESTAMP else Apply(far.op, (x, Const(7, INT)), type)
+        middle = Const(first + 20 + (7 if first < 0 else -7), type)
+        test = Apply(op, (moved, middle), BOOL)
+        known = interval(first, first + 40, True, Fraction(1))
+        found = tried(test, {x: known}.__getitem__, True, False)["x"]
+        kept = [value for value in range(first, first + 41) if evaluate_term(test, {"x": value}) is True]
+        assert (found.low, found.high, found.nullable) == (kept[0], kept[-1], False), (first, found)
 
 
 def test_groups_are_those_that_a_condition_leaves() -> None:

@@ -15,7 +15,7 @@ from privql.domains.arithmetic import INF, Bound, Span
 from privql.functions.scalar import resolve
 from privql.kernel.scalars import INT, Value, ValueType, decimal
 from tests.functions.calling import call
-from tests.functions.test_tightness import inferred
+from tests.functions.test_tightness import inferred, one
 
 FAR, NEAR = 10**12, Fraction(1, 10**6)
 ENDS = (-3, -1, 0, 1, 2)
@@ -102,16 +102,22 @@ def all_of(domain: Domain) -> tuple[Value, ...]:
 def test_what_two_numbers_make_lies_between_the_least_and_the_most_that_they_can(op: str) -> None:
     """Every pair of a few small numbers; NULL only where one of them is."""
     taken = [(type, domain) for type, domain in SMALL if resolve(op, (type, type)) is not None]
-    for (one, left), (other, right) in product(taken, taken):
-        found = inferred(op, (one, left), (other, right))
-        made = {call(op, a, b, types=(one, other)) for a, b in product(all_of(left), all_of(right))}
+    for (first, left), (second, right) in product(taken, taken):
+        found = inferred(op, (first, left), (second, right))
+        made = {call(op, a, b, types=(first, second)) for a, b in product(all_of(left), all_of(right))}
         assert all(value in found for value in made), (op, left, right, found)
         assert found.nullable == (None in made), (op, left, right, found)
         values = [Fraction(v) for v in made if isinstance(v, (int, float, Fraction))]
-        # as a FLOAT, a tenth is on no grid, and so divisors may be as near to zero as one likes
-        if values and op != "mod" and not (op == "div" and other == PRICE and right.values is None and 0 in right):
+        if values and _tight(op, second, right):
             assert (found.low, found.high) == (min(values), max(values)), (op, left, right, found)
         assert not found.empty or not values
+
+
+def _tight(op: str, type: ValueType, right: Domain) -> bool:
+    if op == "mod":
+        return right.only is not None
+    # as a FLOAT, a tenth is on no grid, and so divisors may be as near to zero as one likes
+    return op != "div" or type == INT or right.values is not None or 0 not in right
 
 
 @pytest.mark.parametrize("op", ["neg", "abs", "sign", "floor", "ceil", "trunc", "round"])
@@ -122,3 +128,24 @@ def test_what_a_number_makes_lies_between_the_least_and_the_most_that_it_can(op:
         values = [Fraction(v) for v in made if isinstance(v, (int, float, Fraction))]
         assert len(values) == len(made) and all(value in found for value in made), (op, domain, found)
         assert (found.low, found.high, found.nullable) == (min(values), max(values), False), (op, domain, found)
+
+
+NEAR_THE_END = (INT, interval(2**63 - 12, 2**63 - 1, False, Fraction(1)))
+FULL = (PRICE, interval(Fraction(987, 10), Fraction(999, 10), False, Fraction(1, 10)))
+
+
+@pytest.mark.parametrize("places", [-3, -2, -1, 0, 1, 2])
+@pytest.mark.parametrize("op", ["round", "trunc"])
+def test_what_is_rounded_lies_between_the_rounded_ends(op: str, places: int) -> None:
+    """On the grid that is left; NULL only where the type does not hold it."""
+    for type, domain in (*SMALL, NEAR_THE_END, FULL):
+        found = inferred(op, (type, domain), one(places, INT))
+        made = [call(op, value, places, types=(type, INT)) for value in all_of(domain)]
+        values = [Fraction(v) for v in made if isinstance(v, (int, float, Fraction))]
+        assert all(value in found for value in made), (op, domain, found)
+        assert found.nullable == (None in made), (op, domain, found)
+        if found.values is None:
+            assert (found.low, found.high) == (min(values), max(values)), (op, domain, found)
+            assert domain.grid and found.grid == max(domain.grid, Fraction(10) ** -places), (op, domain, found)
+        else:
+            assert {*found.values} == {*values}, (op, domain, found)

@@ -64,6 +64,7 @@ def session() -> Iterator[Session]:
         ("TOP(age, 2 USING NOISY_MAX) AS x FROM people", [(20,), (30,)]),
         ("MODE(age USING HISTOGRAM) AS x FROM people", [(20,)]),
         ("TOP(age, 2 USING GUMBEL) AS x FROM people", [(20,), (30,)]),
+        ("TOP(age, 2 USING AUTO) AS x FROM people", [(20,), (30,)]),
         ("sex, MODE(age) AS x FROM people GROUP BY sex", [("f", 20), ("m", 30)]),
         ("sex, TOP(age, 2) AS x FROM people WHERE age > 20 OR age < 20 GROUP BY sex HAVING sex = 'm'", None),
         ("MODE(size) AS x FROM people", [(Fraction(3, 2),)]),

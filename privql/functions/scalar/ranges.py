@@ -47,7 +47,7 @@ def subtracted(types: Types, result: ValueType, args: tuple[Domain, ...]) -> Dom
 def _if_held(types: Types, result: ValueType, sums: Domain) -> Domain:
     """NULL may also come of a side that the type of the sum does not hold."""
     digits = result.precision - result.scale
-    lost = result.kind == "DECIMAL" and any(type.precision - type.scale > digits for type in types)
+    lost = any(type.precision - type.scale > digits for type in types)
     return sums.with_null() if lost else sums
 
 
