@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import get_args
 
+import numpy as np
 import pytest
 
 from privql.check.relations import Choice
@@ -64,6 +66,33 @@ def test_of_noise_too(way: Way, picks: int) -> None:
     assert worst > 0.05  # 0.15 or more, seen by so many draws
 
 
+@pytest.mark.parametrize("way", ["NOISY_MAX", "HISTOGRAM"])
+def test_of_two_values_it_is_what_two_noises_may_differ_by(way: Way) -> None:
+    """No chances are summed up then, so none are given away."""
+    for rows in (0, 1, 4, 30):
+        for sure in (Fraction(4, 5), Fraction(19, 20), Fraction(99, 100)):
+            exponent = exponent_within(Choice(("x", "y"), 1, way), rows, sure)
+            assert exponent == Fraction(f"{float(exponent):.3e}")
+            assert differ(float(exponent), rows + 1) <= 1 - sure < differ(float(exponent) * 0.998, rows + 1)
+
+
+@pytest.mark.parametrize("way", get_args(Way))
+def test_of_more_values_the_chances_of_two_add_up(way: Way) -> None:
+    """Each that is chosen may be behind each other one; of counts that are noisy once, each pair errs but once."""
+    two, miss = Choice(("x", "y"), 1, way), Fraction(1, 10**4)
+    for every, picks in ((2, 2), (5, 1), (5, 3), (9, 2)):
+        pairs = every * (every - 1) // 2 if way == "HISTOGRAM" else picks * (every - 1)
+        found = exponent_within(Choice(tuple(range(every)), picks, way), 3, 1 - pairs * miss)
+        assert found == exponent_within(two, 3, 1 - miss)
+
+
+def differ(exponent: float, least: int) -> float:
+    """The probability that of two values as frequent, one comes out so far ahead of the other."""
+    q, far = math.exp(-exponent), math.ceil(40 / exponent)
+    law = (1 - q) / (1 + q) * q ** np.abs(np.arange(-far, far + 1))
+    return float(np.convolve(law, law)[2 * far + least :].sum())
+
+
 def test_what_the_manual_says_of_gumbel_noise() -> None:
     """k of 121 values, at ε = 1 and δ = 1e-6, of units that have twenty of them."""
     rho, told = greatest_rho(Fraction(1), Fraction("1e-6")), (Path(__file__).parents[2] / "docs/language/aggregates.md")
@@ -82,11 +111,14 @@ def test_what_the_manual_says_of_gumbel_noise() -> None:
 @pytest.mark.parametrize("way", ["FLIP", "NOISY_MAX", "EXPONENTIAL", "HISTOGRAM"])
 def test_the_two_directions_agree(way: Way) -> None:
     choice = Choice(tuple(range(50)), 3, way)
-    for rows in (1, 20, 999):
+    for rows in (1, 2, 20, 64, 999):
         exponent = exponent_within(choice, rows, Fraction(19, 20))
         assert short(choice, exponent, Fraction(19, 20)) == rows
         assert short(choice, exponent * Fraction(997, 1000), Fraction(19, 20)) > rows or rows < 20
 
 
 def test_where_there_is_no_choice_some_exponent_is_taken_all_the_same() -> None:
-    assert exponent_within(Choice(("x",), 1, "FLIP"), 10, Fraction(19, 20)) > 0
+    for way in get_args(Way):
+        choice = Choice(("x",), 1, way)
+        exponent = exponent_within(choice, 10, Fraction(19, 20))
+        assert Fraction(1, 10**6) <= exponent < Fraction(1, 1000) and short(choice, exponent, Fraction(19, 20)) == 0
