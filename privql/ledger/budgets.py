@@ -153,11 +153,11 @@ class BudgetState:
         epsilon = self.promise.left(self.lost)
         if self.limited:
             epsilon = min(epsilon, self.own_promise.left(self.own_lost))
-        if not epsilon and self.lost.cost:
+        if not epsilon:
             return Cost()
         keys = self.budget.shares.keys
         delta = min(keys * self.budget.delta - self.lost.keys, keys * self.limit.delta - self.own_lost.keys)
-        return Cost(epsilon, max(delta, Fraction(0)))
+        return Cost(epsilon, delta)
 
     @property
     def bound_by(self) -> Literal["budget", "grant"]:

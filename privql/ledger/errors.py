@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from privql.kernel.cost import Cost, amount_text
+from privql.kernel.cost import Cost
 
 Reason = Literal["budget", "grant", "max per query", "no grant", "no budget"]
 
@@ -69,7 +69,7 @@ class OverBudget(LedgerError):
 
     def _sentence(self) -> str:
         asks = f"the query asks for {self.asked} of unit `{self.unit}`"
-        left = f"{self.left}" if self.asked.delta == 0 else f"{self.left} (δ = {amount_text(self.left.delta)})"
+        left = f"{self.left}, δ = 0" if self.asked.delta and not self.left.delta else f"{self.left}"
         match self.reason:
             case "budget":
                 return f"{asks}, and budget `{self.budget}` has {left} left"

@@ -196,4 +196,4 @@ def met_together(queries: Sequence[Events], where: Sequence[InParts | None]) -> 
     for part in (*named_parts, None):
         met = [events for events, one in zip(queries, mine, strict=True) if one is None or part in one]
         out.append(tuple(event for events in met for event in events))
-    return list(dict.fromkeys(events for events in out if events))
+    return list(dict.fromkeys(out))

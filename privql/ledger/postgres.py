@@ -140,7 +140,7 @@ class _Server:
         self._real.execute(f"SET lock_timeout = {int(1000 * patience)}")
         self._real.execute("SET synchronous_commit = on")
         for setting in ("fsync", "full_page_writes"):
-            (value,) = self._real.execute(f"SHOW {setting}").fetchone() or ("off",)
+            [(value,)] = self._real.execute(f"SHOW {setting}").fetchall()
             if value != "on":
                 self._real.close()
                 raise LedgerError(f"the server has `{setting}` turned off: it may forget what it has acknowledged")

@@ -12,6 +12,7 @@ promise hangs on the clock.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -152,10 +153,8 @@ def _owners(db: sqlite3.Connection, analyst: str, name: str) -> Iterator[tuple[s
 
 def _run(name: str, base: str, runs: int) -> int | None:
     """Which run of a standing release of so many has this name."""
-    digits = fold(name).removeprefix(f"{fold(base)}_")
-    if digits == fold(name) or not (digits.isascii() and digits.isdigit()) or len(digits) > 6:
-        return None
-    return int(digits) if digits == str(int(digits)) and 1 <= int(digits) <= runs else None
+    found = re.fullmatch(rf"{re.escape(fold(base))}_([1-9][0-9]{{0,5}})", fold(name))
+    return int(found[1]) if found and int(found[1]) <= runs else None
 
 
 def audit(db: sqlite3.Connection) -> Iterator[str]:

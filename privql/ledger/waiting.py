@@ -25,7 +25,7 @@ def check_resumes(release: str, resumes: int) -> None:
         )
 
 
-def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str, besides: int = 0) -> None:
+def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str, besides: int | None = None) -> None:
     """Before anything is charged, or begun that was paid for; `data_version` tells the tables, as a charge does.
 
     What failed counts though it was answered later, and what was only broken off until then. A charge that is taken up
@@ -34,8 +34,8 @@ def check_waiting(db: sqlite3.Connection, analyst: str, data_version: str, besid
     asked = json.loads(data_version).keys()
     starts: dict[str, dict[str, int]] = defaultdict(dict)  # by table and charge
     for number, state, resumes, failures, other in db.execute(_AGAIN, (analyst,)).fetchall():
-        started = resumes + 1 if state == "reserved" and resumes else 0
-        if number != besides and (count := max(started, failures)):
+        count = max(resumes + 1, failures) if state == "reserved" else failures
+        if number != besides and count:
             for table in asked & json.loads(other).keys():
                 starts[table][f"r{number}"] = count
     full = {table: counts for table, counts in sorted(starts.items()) if sum(counts.values()) >= MOST_STARTS}

@@ -11,8 +11,10 @@ import pytest
 
 from privql.kernel.cost import Cost
 from privql.kernel.events import Event
+from privql.kernel.filters import DEFAULT, Shares
+from privql.kernel.losses import loss_of
 from privql.ledger import BudgetRow, GrantRow, Ledger, LedgerError, OverBudget, Permit
-from tests.ledger.asking import ask, budget, ledger, met
+from tests.ledger.asking import ALL_KEYS, ask, budget, ledger, met
 
 
 def refused(made: Ledger, request: object) -> OverBudget:
@@ -157,6 +159,45 @@ def test_an_overdrawn_delta_leaves_nothing() -> None:
     made.reserve(ask("a", "0.1", delta="1e-6"))
     made.apply_policy("lower", [budget(1, delta="1e-9")], [], ["patients"])
     assert refused(made, ask("b", "0.1", policy_version=2)).left == Cost()
+
+
+def test_without_epsilon_no_delta_is_left_to_spend() -> None:
+    made = ledger(budget(1, delta="1e-6"))
+    made.reserve(ask("a", "0.8"))
+    assert made.budgets_for("alice", "patient")[0].left == Cost(Fraction(1, 5), Fraction(1, 10**6))
+    made.apply_policy("lower", [budget("0.5", delta="1e-6")], [], ["patients"])
+    assert made.budgets_for("alice", "patient")[0].left == Cost()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "has", "left"),
+    [
+        ("0.5", 0, "1e-6", "ε = 0.2, δ = 0.0000004"),
+        ("0.1", "5e-7", "1e-6", "ε = 0.2, δ = 0.0000004"),
+        ("0.1", "5e-7", "6e-7", "ε = 0.2, δ = 0"),
+        ("0.5", 0, "6e-7", "ε = 0.2"),
+    ],
+)
+def test_what_is_left_is_told_once_and_delta_where_it_is_asked_for(
+    epsilon: str, delta: object, has: str, left: str
+) -> None:
+    made = ledger(budget(1, delta=has))
+    made.reserve(ask("a", "0.8", delta="6e-7"))
+    assert str(refused(made, ask("b", epsilon, delta=delta))).endswith(f", and budget `research` has {left} left")
+
+
+@pytest.mark.parametrize("shares", [ALL_KEYS, DEFAULT], ids=["all", "usual"])
+@pytest.mark.parametrize("limit", [None, "1e-7", "9e-7", "1e-6"])
+def test_the_delta_that_is_left_can_be_spent_and_no_more(shares: Shares, limit: str | None) -> None:
+    grants = GrantRow("research", "alice", None, limit and Fraction(limit)), GrantRow("research", "bob", Fraction(2))
+    made = ledger(budget(2, delta="1e-6", shares=shares), grants=grants)
+    for number, (who, spent) in enumerate((("alice", "1e-8"), ("bob", "2e-8"), ("alice", "5e-9"), ("bob", "1e-7"))):
+        made.reserve(ask(number, "0.1", delta=spent, analyst=who))
+        for analyst in ("alice", "bob"):
+            (state,) = made.budgets_for(analyst, "patient")
+            found = state.left.delta
+            assert found and state.refusal(loss_of(met("0.01", found), state.order)) is None
+            assert state.refusal(loss_of(met("0.01", found + Fraction(1, 10**12)), state.order)) is not None
 
 
 def test_what_costs_nothing_is_admitted_to_those_with_a_budget() -> None:

@@ -9,10 +9,20 @@ from pathlib import Path
 import pytest
 
 from privql.kernel.cost import Cost
-from privql.kernel.events import Event, Events
+from privql.kernel.events import Event, Events, written
 from privql.kernel.filters import DEFAULT
 from privql.kernel.losses import loss_of
-from privql.ledger import Ledger, LedgerError, OverBudget, Permit, PlanRequest, Request, TooManyResumes, WaitsForOwner
+from privql.ledger import (
+    Ledger,
+    LedgerError,
+    OverBudget,
+    PartsAsked,
+    Permit,
+    PlanRequest,
+    Request,
+    TooManyResumes,
+    WaitsForOwner,
+)
 from privql.ledger import plans as room
 from tests.ledger.asking import ask, behind, budget, ledger, met, permit
 
@@ -30,14 +40,12 @@ def plan(*queries: Events, **more: object) -> PlanRequest:
     return PlanRequest(**(asked | more))  # type: ignore[arg-type]
 
 
+TENTH = met("0.1")
 TENTHS = plan(*[met("0.1")] * 30)
 
 
 def spent(made: Ledger) -> Cost:
     return made.spent("patient")
-
-
-TENTH = met("0.1")
 
 
 def asks(at: int, events: Events = TENTH, **more: object) -> Request:
@@ -69,15 +77,39 @@ def test_a_slot_is_taken_once_and_then_charged(tmp_path: Path) -> None:
     assert made.verify() == ()
 
 
-@pytest.mark.parametrize("slot", ["30", "-1", "NULL"])
-def test_a_slot_that_is_not_there_is_found(tmp_path: Path, slot: str) -> None:
+@pytest.mark.parametrize("place", ["slot = 30", "slot = -1", "slot = NULL", "plan = 7", "analyst = 'bob'"])
+def test_a_slot_that_is_not_there_is_found(tmp_path: Path, place: str) -> None:
     with ledger(SHARED, path=tmp_path / "l") as made:
         (prepaid,) = made.prepay([TENTHS])
         permit(made, asks(0), prepaid, 0)
     with behind(tmp_path / "l") as db:
-        db.execute(f"UPDATE charge SET slot = {slot}")
+        db.execute(f"UPDATE charge SET {place}")
     with Ledger.open(tmp_path / "l") as made:
         assert any("has no such slot" in line for line in made.verify()), made.verify()
+
+
+@pytest.mark.parametrize(
+    ("tamper", "found"),
+    [
+        ("UPDATE charge SET resumes = 1", False),
+        (f"UPDATE charge_line SET events = '{written(met('0.2'))}'", True),
+        (f"UPDATE charge_line SET events = '{written(met('0.05'))}'", True),  # less, but of another law
+        (f"UPDATE charge_line SET events = '{written(TENTH * 3)}'", True),
+        ("UPDATE charge_part SET part = 'c'", True),
+        ("DELETE FROM charge_part", True),
+    ],
+)
+def test_a_charge_that_its_slot_has_not_paid_for_is_found(tmp_path: Path, tamper: str, found: bool) -> None:
+    """One that meets its units less, in fewer of the parts, was paid for."""
+    with ledger(SHARED, path=tmp_path / "l") as made:
+        two, one = (((("patient", PartsAsked("visits", "p", parts, ("visits",))),)) for parts in (("a", "b"), ("b",)))
+        (prepaid,) = made.prepay([plan(TENTH * 2, TENTH, parts=(two, two))])
+        permit(made, asks(0, parts=one), prepaid, 0)
+        assert made.verify() == ()
+    with behind(tmp_path / "l") as db:
+        db.execute(tamper)
+    with Ledger.open(tmp_path / "l") as made:
+        assert any("r1: it costs more than plan 1 paid for it" in line for line in made.verify()) == found
 
 
 def test_planted_a_slot_that_is_taken_twice_breaks_the_ledger_or_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

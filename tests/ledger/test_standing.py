@@ -21,7 +21,9 @@ from privql.ledger import (
     PlanRequest,
     Replay,
     Standing,
+    standing,
 )
+from privql.names import fold
 from tests.ledger.asking import TENTH, ask, budget, ledger, met, plan
 from tests.ledger.told_time import START, Clock
 
@@ -186,6 +188,16 @@ def test_names_of_runs_are_kept_for_them(clock: Clock) -> None:
     with pytest.raises(NameTaken):
         made.stand("monthly", request, 168, TENTH)
     assert [found.name for found in made.standing("alice")] == ["Daily", "monthly_1"]
+
+
+@pytest.mark.parametrize("runs", [1, 9, 12, 100])
+def test_a_name_is_that_of_one_run_or_of_none(runs: int) -> None:
+    """Whatever is written behind it: leading zeros, digits of other scripts, more than there is."""
+    ends = ["", "x", "²", "٣", "1٣", "+1", " 1", "1\n", "9" * 5000, "01", "012", "1_1", *map(str, range(-1, 120))]
+    for base in ("daily", "Daily_1", "ß.", "1"):
+        known = {fold(standing.run_name(base, run)): run for run in range(1, runs + 1)}
+        for name in (start + end for start in ("", base, f"{base.upper()}_") for end in ends):
+            assert standing._run(name, base, runs) == known.get(fold(name)), (base, name)
 
 
 def test_what_cannot_be_paid_for_is_not_begun(clock: Clock) -> None:

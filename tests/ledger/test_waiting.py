@@ -78,6 +78,25 @@ def test_each_start_of_a_charge_that_fails_counts_once() -> None:
     assert isinstance(made.reserve(ask("new")), Permit) and made.verify() == ()
 
 
+def test_two_charges_that_failed_are_told_as_two() -> None:
+    made = ledger(SHARED)
+    for text in ("one", "one", "other", "other"):
+        made.failed(permit(made, ask(text)), "no memory")
+    with pytest.raises(WaitsForOwner, match=r"^r1, r2 were started 4 times in all .* has looked at them"):
+        made.reserve(ask("new"))
+
+
+def test_starts_that_the_owner_allowed_count_as_they_fail_after_that() -> None:
+    made = ledger(SHARED)
+    begun = [permit(made, ask("one")) for _ in range(3)]
+    made.allow_resume("r1")
+    for number, granted in enumerate((*begun, permit(made, ask("other")))):
+        assert isinstance(made.reserve(ask(f"not yet {number}")), Permit)
+        made.failed(granted, "no memory")
+    with pytest.raises(WaitsForOwner):
+        made.reserve(ask("new"))
+
+
 def test_planted_only_what_is_resumed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charges, "failed", lambda db, permit: None)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):

@@ -51,7 +51,7 @@ def translate(call: Call) -> str:
 def format(call: Call) -> str:
     given = call.args[0].value
     found = pieces(given) if isinstance(given, str) else None
-    if found is None or any(isinstance(piece, int) and piece >= len(call.args) for piece in found):
+    if found is None:
         return call.null
 
     def body(*args: Spelled) -> str:
