@@ -4,9 +4,12 @@ A bound is a pair (low, high) of integers with low <= 2^bits · value <= high. O
 integers are used, each rounded outwards, so a bound is a theorem about the value and not an estimate of it.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 Bounds = tuple[int, int]
+
+_MOST_BITS = 1 << 13  # where so many do not tell two sides apart, the dearer one is taken
 
 
 def exp_minus(x: Fraction, bits: int) -> Bounds:
@@ -36,3 +39,17 @@ def exp_minus(x: Fraction, bits: int) -> Bounds:
 def quotient(above: Bounds, below: Bounds, bits: int) -> Bounds:
     """Bounds of a / b from bounds of a >= 0 and of b > 0."""
     return (above[0] << bits) // below[1], -((-above[1] << bits) // below[0])
+
+
+def at_most(bounds: Callable[[int], Bounds], most: Fraction) -> bool:
+    """Whether what is bounded, in units of 2^-bits for as many as are asked for, is at most that: only if it is known
+    to be."""
+    bits = 64 + max(0, most.denominator.bit_length() - most.numerator.bit_length())
+    while bits <= _MOST_BITS:
+        low, high = bounds(bits)
+        if high <= most * (1 << bits):
+            return True
+        if low > most * (1 << bits):
+            return False
+        bits *= 2
+    return False

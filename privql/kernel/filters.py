@@ -25,8 +25,8 @@ from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.events import Events
 from privql.kernel.gaussian import greatest_mu, pays_for, root_above
 from privql.kernel.logarithm import log
-from privql.kernel.losses import UNIT, Loss, loss_of, mu_squared_of_pure, renyi_of_pure, solved
-from privql.kernel.search import least
+from privql.kernel.losses import UNIT, Loss, loss_of, mu_squared_of_pure, renyi_of_pure
+from privql.kernel.search import least, solved
 
 _BITS = 112
 _USUAL = Fraction(1, 10**6)
@@ -141,7 +141,7 @@ class Filter:
             between = math.log1p(math.exp(-epsilon)) - math.log1p(math.exp(-(2 * order - 1) * epsilon))
             return epsilon - between / (order - 1) >= rest
 
-        return solved(enough, rest, rest + math.log(2) / (order - 1))
+        return solved(enough)
 
     def _gaussian_guess(self, loss: Loss) -> float:
         share = self.shares.gauss * self.delta

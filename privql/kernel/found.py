@@ -12,7 +12,7 @@ chance of v or more and that of v or less are above half of what may be missed.
 
 from fractions import Fraction
 
-from privql.kernel.enclosure import Bounds, exp_minus, quotient
+from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
 from privql.kernel.search import least
 
 
@@ -36,24 +36,24 @@ class _Seen:
 
     def more(self, number: int, units: int, miss: Fraction) -> bool:
         """Whether `number` or more is likelier than `miss`, of those that are seen of so many units."""
-        seen = max(self.reach + 1 - units, -self.reach)
-        return number - units <= seen or self._above(number - units, seen, miss)
+        return self._above(number - units, self._least(units), miss)
 
     def fewer(self, number: int, units: int, miss: Fraction) -> bool:
         """Whether `number` or fewer is."""
-        seen = max(self.reach + 1 - units, -self.reach)
-        return number - units >= self.reach or not self._above(number + 1 - units, seen, 1 - miss)
+        return not self._above(number + 1 - units, self._least(units), 1 - miss)
+
+    def _least(self, units: int) -> int:
+        """The least noise on so many units with which they are seen."""
+        return max(self.reach + 1 - units, -self.reach)
 
     def _above(self, from_: int, seen: int, chance: Fraction) -> bool:
-        """Whether t(from_)/t(seen) is above `chance`; q is transcendental, so they differ and the loop ends."""
-        bits, base = 64, max(seen, 0)  # both over q^base, so that they are not all rounding
-        while True:
-            low, high = quotient(self._tail(from_, base, bits), self._tail(seen, base, bits), bits)
-            if low > chance * (1 << bits):
-                return True
-            if high < chance * (1 << bits):
-                return False
-            bits *= 2
+        """Whether t(from_)/t(seen) is above `chance`; they differ, as q is transcendental."""
+        base = max(seen, 0)  # both over q^base, so that they are not all rounding
+
+        def share(bits: int) -> Bounds:
+            return quotient(self._tail(from_, base, bits), self._tail(seen, base, bits), bits)
+
+        return not at_most(share, chance)
 
     def _tail(self, j: int, base: int, bits: int) -> Bounds:
         """Bounds of t(j)/q^base."""

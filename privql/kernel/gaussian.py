@@ -19,31 +19,30 @@ from functools import lru_cache
 
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.decimals import at_rank, ln, missed
-from privql.kernel.enclosure import Bounds
-from privql.kernel.normal import density, mills, tail
-from privql.kernel.search import least
+from privql.kernel.enclosure import Bounds, at_most
+from privql.kernel.normal import SPARE, density, mills, tail
+from privql.kernel.search import least, solved
 
 _DIGITS = 6  # of what is found: nobody sees more in the noise, and certificates stay short
 _NOTHING = Fraction(0)
-_MOST_BITS = 1 << 13  # where so many do not tell two sides apart, the dearer one is taken
 
 
 def delta_bounds(epsilon: Fraction, mu: Fraction, bits: int) -> Bounds:
     """Bounds of δ(ε, μ), for ε >= 0 and μ > 0."""
     if epsilon < 0 or mu <= 0:
         raise ValueError("ε is not negative, and μ is positive")
-    near, far, work = epsilon / mu - mu / 2, epsilon / mu + mu / 2, bits + 8
+    near, far, work = epsilon / mu - mu / 2, epsilon / mu + mu / 2, bits + SPARE
     dense, (low, high), (least_far, most_far) = density(near, work), mills(abs(near), work), mills(far, work)
     if near < 0:  # P[Z > a] is 1 - φ(a)·M(-a)
         one = 1 << bits
-        low, high = dense[0] * (low + least_far) >> work + 8, (dense[1] * (high + most_far) >> work + 8) + 1
+        low, high = dense[0] * (low + least_far) >> work + SPARE, (dense[1] * (high + most_far) >> work + SPARE) + 1
         return max(one - high, 0), one - low
-    return dense[0] * max(low - most_far, 0) >> work + 8, (dense[1] * max(high - least_far, 0) >> work + 8) + 1
+    return dense[0] * max(low - most_far, 0) >> work + SPARE, (dense[1] * max(high - least_far, 0) >> work + SPARE) + 1
 
 
 def affordable(epsilon: Fraction, mu: Fraction, delta: Fraction) -> bool:
     """Whether δ(ε, μ) <= δ."""
-    return _settled(lambda bits: delta_bounds(epsilon, mu, bits), delta)
+    return at_most(lambda bits: delta_bounds(epsilon, mu, bits), delta)
 
 
 def pays_for(epsilon: Fraction, delta: Fraction, mu: Fraction) -> bool:
@@ -64,7 +63,7 @@ def _neighbours(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]
     if epsilon <= 0 or not 0 < delta < 1:
         raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
     target = ln(delta)
-    guess = _solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
+    guess = solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
     beyond = least(lambda rank: not affordable(epsilon, at_rank(rank, _DIGITS), delta), _rank(guess))
     return at_rank(beyond - 1, _DIGITS), at_rank(beyond, _DIGITS)
 
@@ -81,7 +80,7 @@ def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
     if affordable(LEAST_EPSILON, mu, delta):
         return LEAST_EPSILON
     target = ln(delta)
-    guess = _solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
+    guess = solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
     return at_rank(least(lambda rank: affordable(at_rank(rank, 4), mu, delta), _rank(guess, 4)), 4)
 
 
@@ -151,8 +150,7 @@ def root_above(square: Fraction) -> Fraction:
     """A number of nine significant digits or so whose square is at least `square`, and hardly more."""
     places = 8 - _place(square) // 2
     scaled = square * Fraction(100) ** places
-    root = math.isqrt(-(-scaled.numerator // scaled.denominator))
-    return (root if root * root >= scaled else root + 1) / Fraction(10) ** places
+    return (math.isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1) / Fraction(10) ** places
 
 
 def _kept(h: Fraction, sigma: Fraction, miss: Fraction) -> bool:
@@ -161,20 +159,7 @@ def _kept(h: Fraction, sigma: Fraction, miss: Fraction) -> bool:
 
 def _beyond(x: Fraction, miss: Fraction) -> bool:
     """Whether 2·P[Z > x] <= miss."""
-    return _settled(lambda bits: tail(x, bits), miss / 2)
-
-
-def _settled(bounds: Callable[[int], Bounds], most: Fraction) -> bool:
-    """Whether what is bounded is at most that: only if it is known to be."""
-    bits = 64 + 4 * max(0, -_place(most))
-    while bits <= _MOST_BITS:
-        low, high = bounds(bits)
-        if high <= most * (1 << bits):
-            return True
-        if low > most * (1 << bits):
-            return False
-        bits *= 2
-    return False
+    return at_most(lambda bits: tail(x, bits), miss / 2)
 
 
 # ---------------------------------------------------------------- where to look, in floats
@@ -193,26 +178,13 @@ def _log_delta(epsilon: float, mu: float) -> float:
 def _float_mills(x: float) -> float:
     if x < 25:
         return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
-    return (1 - 1 / x**2 + 3 / x**4 - 15 / x**6) / x
+    return (1 - 1 / (x * x)) / x
 
 
 def _quantile(miss: Fraction) -> float:
     """About the x >= 0 with 2·P[Z > x] = miss."""
     target = ln(miss / 2)
-    return _solved(lambda x: -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(_float_mills(x)) <= target)
-
-
-def _solved(holds: Callable[[float], bool]) -> float:
-    """About the least x > 0 from which on it holds."""
-    low, high = 0.0, 1.0
-    while not holds(high):
-        low, high = high, 2 * high
-    while low == 0.0 and high > 1e-300 and holds(high / 2):
-        high /= 2
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return solved(lambda x: -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(_float_mills(x)) <= target)
 
 
 def _rank(x: float, digits: int = _DIGITS) -> int:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -32,7 +31,7 @@ from privql.kernel.events import Event, Events, Kind, amount
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.logarithm import log_near_one
 from privql.kernel.normal import tail
-from privql.kernel.search import least
+from privql.kernel.search import least, solved
 from privql.kernel.zcdp import greatest_rho
 
 UNIT = 2**64
@@ -215,15 +214,7 @@ def _half_of_mu(epsilon: float) -> float:
     def enough(x: float) -> bool:
         return math.erf(x / root) >= near if epsilon < 1 else math.erfc(x / root) <= far
 
-    return solved(enough, 0.0, min(epsilon, math.sqrt(2 * epsilon)))
-
-
-def solved(enough: Callable[[float], bool], low: float, high: float) -> float:
-    """About where it begins to hold, between two floats: a guess that decides nothing."""
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return solved(enough)
 
 
 def written(loss: Loss) -> str:

@@ -16,19 +16,17 @@ from math import isqrt
 
 from privql.kernel.enclosure import Bounds, exp_minus, quotient
 
+SPARE = 16  # bits that are computed beyond those that are asked for, and lost in rounding
+
 
 def tail(x: Fraction, bits: int) -> Bounds:
     """Bounds of P[Z > x], a few units of 2^-bits apart."""
     if x < 0:
         low, high = tail(-x, bits)
         return (1 << bits) - high, (1 << bits) - low
-    if x == 0:
-        return 1 << bits - 1, (1 << bits - 1) + 1
-    if x * x > 2 * bits:
-        return 0, 1  # P[Z > x] < exp(-x²/2)
-    work = bits + 8
+    work = bits + SPARE
     dense, share = density(x, work), mills(x, work)
-    return dense[0] * share[0] >> work + 8, (dense[1] * share[1] >> work + 8) + 1
+    return dense[0] * share[0] >> work + SPARE, (dense[1] * share[1] >> work + SPARE) + 1
 
 
 def density(x: Fraction, bits: int) -> Bounds:
@@ -46,14 +44,14 @@ def mills(x: Fraction, bits: int) -> Bounds:
 
 def _grown(x: Fraction, bits: int) -> Bounds:
     """Bounds of √(π/2)·exp(x²/2)."""
-    spare = 16 + 3 * int(x * x)  # of 1/e, the error is e² times as large as that of e
+    spare = SPARE + 3 * int(x * x)  # of 1/e, the error is e² times as large as that of e
     work = bits + spare
     low, high = quotient(_root_of_half_pi(work), exp_minus(x * x / 2, work), work)
     return low >> spare, (high >> spare) + 1
 
 
 def _by_series(x: Fraction, bits: int) -> Bounds:
-    spare = 20 + int(x * x)  # no term exceeds e^(x²/2)
+    spare = SPARE + int(x * x)  # no term exceeds e^(x²/2)
     work = bits + spare
     up, down = (x * x).numerator, (x * x).denominator
     low, high = (x.numerator << work) // x.denominator, -((-x.numerator << work) // x.denominator)
@@ -68,8 +66,7 @@ def _by_series(x: Fraction, bits: int) -> Bounds:
 
 
 def _by_fraction(x: Fraction, bits: int) -> Bounds:
-    spare, depth = 16, 16
-    work = bits + spare
+    work, depth = bits + SPARE, 16
     one = 1 << work
     floor, ceiling = (x.numerator << work) // x.denominator, -((-x.numerator << work) // x.denominator)
     while True:
@@ -77,8 +74,8 @@ def _by_fraction(x: Fraction, bits: int) -> Bounds:
         for n in reversed(range(1, depth)):
             low, high = floor + n * one * one // high, ceiling - (-n * one * one // low)
         low, high = quotient((one, one), (low, high), work)
-        if high - low < 1 << spare - 1:
-            return low >> spare, (high >> spare) + 1
+        if 2 * (high - low) < 1 << SPARE:
+            return low >> SPARE, (high >> SPARE) + 1
         depth *= 2
 
 

@@ -27,8 +27,8 @@ from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.enclosure import Bounds, exp_minus
 from privql.kernel.events import Events
 from privql.kernel.gaussian import delta_bounds, float_tail, greatest_mu, root_above
-from privql.kernel.losses import Loss, loss_of, solved
-from privql.kernel.search import least
+from privql.kernel.losses import Loss, loss_of
+from privql.kernel.search import least, solved
 
 _POINTS = 1 << 12  # of the lattice on either side of 0
 _SMOOTH_POINTS = 1 << 9
@@ -120,14 +120,14 @@ class _Law:
         def failing(rest: float) -> float:
             if not mu:
                 return -math.expm1(rest) if rest < 0 else 0.0
-            far = float_tail(rest / mu + mu / 2)
-            return float_tail(rest / mu - mu / 2) - (math.exp(rest) * far if far else 0.0)
+            # beyond 700 no float has the power, and hardly any the tail
+            return float_tail(rest / mu - mu / 2) - math.exp(min(rest, 700.0)) * float_tail(rest / mu + mu / 2)
 
         def enough(epsilon: float) -> bool:
             beyond = losses if mu else losses[bisect_left(losses, (epsilon, 0.0)) :]  # without μ no others fail
             return sum(chance * failing(epsilon - loss) for loss, chance in beyond) <= delta
 
-        return solved(enough, 0.0, losses[-1][0] + mu * mu / 2 + mu * math.sqrt(2 - 2 * math.log(delta)))
+        return solved(enough)
 
 
 def _points(epsilons: Sequence[Fraction], square: Fraction) -> int:

@@ -1,4 +1,4 @@
-"""The least integer for which something holds."""
+"""The least integer for which something holds, and about the least float."""
 
 from collections.abc import Callable
 
@@ -18,3 +18,16 @@ def least(holds: Callable[[int], bool], guess: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def solved(holds: Callable[[float], bool]) -> float:
+    """About the least x > 0 from which on it holds, and one where it does: where an exact search begins."""
+    low, high = 0.0, 1.0
+    while not holds(high):
+        low, high = high, 2 * high
+    while low == 0.0 and high > 1e-300 and holds(high / 2):
+        high /= 2
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

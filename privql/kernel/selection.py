@@ -30,7 +30,8 @@ from functools import lru_cache
 from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.cost import Cost
-from privql.kernel.enclosure import exp_minus
+from privql.kernel.decimals import ln
+from privql.kernel.enclosure import Bounds, at_most, exp_minus
 from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Scalar
 from privql.kernel.search import least
@@ -100,19 +101,18 @@ def reach_of(law: Count) -> int:
     epsilon, delta = law.epsilon, law.delta
 
     def hides(k: int) -> bool:
-        """q is transcendental, so the two sides differ and the loop ends."""
-        bits = 128
-        while k >= 0:
-            (low, high), far, one = exp_minus(epsilon, bits), exp_minus(k * epsilon, bits), 1 << bits
-            if far[1] * (one + (2 * delta - 1) * (high if 2 * delta > 1 else low)) <= delta * (one + low) * one:
-                return True
-            if far[0] * (one + (2 * delta - 1) * (low if 2 * delta > 1 else high)) > delta * (one + high) * one:
-                return False
-            bits *= 2
-        return False
+        """The two sides differ, as q is transcendental."""
+        return k >= 0 and at_most(lambda bits: _unhidden(law, k, bits), delta)
 
-    logarithm = math.log(delta.denominator) - math.log(delta.numerator)
-    return least(hides, int(logarithm / float(epsilon)))
+    return least(hides, int(-ln(delta) / float(epsilon)))
+
+
+def _unhidden(law: Count, k: int, bits: int) -> Bounds:
+    """Bounds of q^k·(1 - q + 2δq) - δq, q = e^-ε."""
+    (low, high), far, one = exp_minus(law.epsilon, bits), exp_minus(k * law.epsilon, bits), 1 << bits
+    least_left, most_left = one - high + 2 * law.delta * low, one - low + 2 * law.delta * high
+    less, more = far[0] * least_left / one - law.delta * high, far[1] * most_left / one - law.delta * low
+    return math.floor(less), math.ceil(more)
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from privql.kernel.decimals import at_rank, ln, missed
-from privql.kernel.enclosure import exp_minus, quotient
+from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
 from privql.kernel.search import least
 
 
@@ -62,18 +62,14 @@ def cdf(k: int, scale: Fraction) -> float:
 
 
 def _kept(halfwidth: int, scale: Fraction, miss: Fraction) -> bool:
-    """Whether 2·q^(halfwidth+1)/(1+q) <= miss; q is transcendental, so the two sides differ and the loop ends."""
-    bits = 64
-    while True:
-        one = 1 << bits
-        low, high = exp_minus(1 / scale, bits)
-        far = exp_minus((halfwidth + 1) / scale, bits)
-        low, high = quotient((2 * far[0], 2 * far[1]), (one + low, one + high), bits)
-        if high <= miss * one:
-            return True
-        if low > miss * one:
-            return False
-        bits *= 2
+    """Whether P[|X| > halfwidth] <= miss; they differ, as q is transcendental."""
+    return at_most(lambda bits: _beyond(halfwidth, scale, bits), miss)
+
+
+def _beyond(halfwidth: int, scale: Fraction, bits: int) -> Bounds:
+    """Bounds of P[|X| > halfwidth] = 2·q^(halfwidth+1)/(1+q)."""
+    (low, high), far, one = exp_minus(1 / scale, bits), exp_minus((halfwidth + 1) / scale, bits), 1 << bits
+    return quotient((2 * far[0], 2 * far[1]), (one + low, one + high), bits)
 
 
 def _inverse_scale(halfwidth: int, miss: Fraction) -> float:

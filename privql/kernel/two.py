@@ -15,8 +15,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
-from privql.kernel.enclosure import Bounds, exp_minus, quotient
-from privql.kernel.search import least
+from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
+from privql.kernel.search import least, solved
 from privql.kernel.tails import halfwidth
 
 EXACT_BELOW = 32  # scales from here on pay less than one per cent of width for the closed form
@@ -49,7 +49,7 @@ def _distance(scale: Fraction, weights: tuple[int, int], confidence: Fraction) -
         return wide * halfwidth_of_sum(scale, confidence)
     miss = float(1 - confidence) * (1 - _ROUNDING)
     share, whole = narrow / (narrow + wide), (narrow + wide) * scale
-    near = _where(lambda x: reach_of_coupling(share, x, float(scale)) <= miss)
+    near = solved(lambda x: reach_of_coupling(share, x, float(scale)) <= miss)
     if scale >= EXACT_BELOW or miss < _RARE:
         return math.ceil(Fraction(near) * whole)
     step = max(1, int(wide * scale) >> _FINE)
@@ -63,38 +63,25 @@ def halfwidth_of_sum(scale: Fraction, confidence: Fraction) -> int:
     if scale <= 0 or not 0 < confidence < 1:
         raise ValueError("a scale is positive, and a confidence lies strictly between 0 and 1")
     miss = 1 - confidence
-    far = _where(lambda x: (1 + x / 2) * math.exp(-x) <= float(miss))
+    far = solved(lambda x: (1 + x / 2) * math.exp(-x) <= float(miss))
     return least(lambda a: a >= 0 and _kept(a, scale, miss), int(Fraction(far) * scale))
 
 
 def _kept(a: int, scale: Fraction, miss: Fraction) -> bool:
-    """Whether the chance that is written above is at most `miss`; they differ, as Q is transcendental."""
-    bits, m = 64, a + 1
-    while True:
-        one = 1 << bits
-        q, far = exp_minus(1 / scale, bits), exp_minus(m / scale, bits)
-        square: Bounds = (q[0] * q[0] >> bits, (q[1] * q[1] >> bits) + 1)
-        low = max(m * (one - square[1]), 0) + one + q[0] + 2 * square[0]
-        high = m * (one - square[0]) + one + q[1] + 2 * square[1]
-        above: Bounds = (2 * far[0] * low >> bits, (2 * far[1] * high >> bits) + 1)
-        below: Bounds = ((one + q[0]) ** 3 >> 2 * bits, ((one + q[1]) ** 3 >> 2 * bits) + 1)
-        chance = quotient(above, below, bits)
-        if chance[1] <= miss * one:
-            return True
-        if chance[0] > miss * one:
-            return False
-        bits *= 2
+    """Whether P[|N₁ + N₂| > a] <= miss; they differ, as Q is transcendental."""
+    return at_most(lambda bits: _beyond(a, scale, bits), miss)
 
 
-def _where(holds: Callable[[float], bool]) -> float:
-    """About the least x >= 0 from which on it holds, and one where it does."""
-    low, high = 0.0, 1.0
-    while not holds(high):
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+def _beyond(a: int, scale: Fraction, bits: int) -> Bounds:
+    """Bounds of P[|N₁ + N₂| > a], as it is written above."""
+    one, m = 1 << bits, a + 1
+    q, far = exp_minus(1 / scale, bits), exp_minus(m / scale, bits)
+    square: Bounds = (q[0] * q[0] >> bits, (q[1] * q[1] >> bits) + 1)
+    low = max(m * (one - square[1]), 0) + one + q[0] + 2 * square[0]
+    high = m * (one - square[0]) + one + q[1] + 2 * square[1]
+    above: Bounds = (2 * far[0] * low >> bits, (2 * far[1] * high >> bits) + 1)
+    below: Bounds = ((one + q[0]) ** 3 >> 2 * bits, ((one + q[1]) ** 3 >> 2 * bits) + 1)
+    return quotient(above, below, bits)
 
 
 def _tail(wide: int, narrow: int, scale: float) -> Callable[[int], float]:

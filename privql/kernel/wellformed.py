@@ -111,7 +111,8 @@ def call(made: WindowCall, columns: Columns) -> None:
 
 
 def _framed(frame: Frame | None) -> None:
-    if frame is not None and max(abs(frame.start or 0), abs(frame.end or 0)) > STEP_LIMIT:
+    edges = () if frame is None else (frame.start, frame.end)
+    if any(abs(edge) > STEP_LIMIT for edge in edges if edge is not None):
         raise Unproved("a frame's edges are within ±2^62")
 
 

@@ -19,6 +19,7 @@ from privql.noise.entropy import WordSource, system_words
 Runs = Sequence[tuple[int, int]]  # how many integers, and the loss of each
 
 _DIGIT = 10
+_BASE = 1 << _DIGIT
 
 
 def exponential(runs: Runs, exponent: Fraction, *, source: WordSource = system_words) -> int:
@@ -50,13 +51,13 @@ def _weights(runs: Runs, least: int, exponent: Fraction, bits: int) -> list[Boun
         low = high = 1 << bits
         place = 0
         while loss:
-            digit = loss & (1 << _DIGIT) - 1
+            digit = loss % _BASE
             if digit:
                 if (place, digit) not in powers:
                     powers[place, digit] = exp_minus(exponent * (digit << place), bits)
                 one = powers[place, digit]
                 low, high = low * one[0] >> bits, (high * one[1] >> bits) + 1
-            loss, place = loss >> _DIGIT, place + _DIGIT
+            loss, place = loss // _BASE, place + _DIGIT
         return low, high
 
     return [(length * low, length * high) for length, (low, high) in ((n, power(loss - least)) for n, loss in runs)]

@@ -23,6 +23,7 @@ from privql.noise.exponential import uniform
 
 _BITS = 64
 _MOST = 2**63 - 1
+_GREATEST = np.uint64(2**64 - 1)
 
 
 def permute_and_flip(scores: Sequence[int], exponent: Fraction, *, source: WordSource = system_words) -> int:
@@ -39,7 +40,7 @@ def _heads(gaps: NDArray[np.int64], exponent: Fraction, source: WordSource) -> N
     words = source(gaps.size)
     # exp(-x) < 2^-floor(x): a word with a bit among its first floor(x) is too large, whatever follows
     leading = np.searchsorted(_whole(exponent), gaps, side="right").astype(np.uint64)
-    open_ = np.flatnonzero(words >> (np.uint64(_BITS - 1) - leading) <= 1)
+    open_ = np.flatnonzero(words <= _GREATEST >> leading)
     known: dict[int, Bounds] = {}
     return open_[[_head(int(gaps[at]), exponent, int(words[at]), known, source) for at in open_]]
 

@@ -15,6 +15,7 @@ from scipy.special import erfcx, log_ndtr
 from privql.finish.intervals import mean_interval
 from privql.kernel import gaussian as law
 from privql.kernel import normal
+from privql.kernel.enclosure import at_most
 from privql.kernel.noises import halfwidth_of_two
 from privql.noise import gaussian
 from privql.noise.gaussian import rounded_gaussian
@@ -90,7 +91,7 @@ def test_the_textbook_takes_more_noise(epsilon: Fraction, delta: Fraction) -> No
 
 
 def test_where_nothing_tells_two_sides_apart_the_dearer_one_is_taken() -> None:
-    assert not law._settled(lambda bits: ((1 << bits - 1) - 1, (1 << bits - 1) + 1), Fraction(1, 2))
+    assert not at_most(lambda bits: ((1 << bits - 1) - 1, (1 << bits - 1) + 1), Fraction(1, 2))
 
 
 @pytest.mark.parametrize(("epsilon", "mu"), [(Fraction(-1), Fraction(1)), (Fraction(1), Fraction(0))])
@@ -103,7 +104,16 @@ def test_a_price_is_of_noise(epsilon: Fraction, mu: Fraction) -> None:
 @settings(max_examples=100, deadline=None)
 def test_roots_are_rounded_up(square: Fraction) -> None:
     root = law.root_above(square)
-    assert square <= root * root <= square * (1 + Fraction(1, 10**7))
+    last = Fraction(10) ** (math.floor(math.log10(root)) - 8)
+    assert (root - last) ** 2 < square <= root * root and root / last % 1 == 0
+
+
+@pytest.mark.parametrize("root", [123_456_789, 999_999_999, 300_000_000, 54_321])
+def test_the_root_of_a_square_is_exact_and_that_of_a_little_more_is_not(root: int) -> None:
+    for place in (-12, 0, 7):
+        exact = root * Fraction(10) ** place
+        assert law.root_above(exact**2) == exact
+        assert law.root_above(exact**2 + Fraction(1, 10**90)) > exact
 
 
 # ---------------------------------------------------------------- how far it reaches
