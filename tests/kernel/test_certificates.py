@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import os
 import random
@@ -327,3 +328,29 @@ def test_the_certificate_that_the_page_shows_holds() -> None:
     assert verified(shown)["costs"][0]["epsilon"] == "1/10"
     rules_listed = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
     assert rules_listed == ["scan", *(name for _, name in verify.RULES if name != "scan")]
+
+
+# ---------------------------------------------------------------- joins, by every way in which rows may meet
+
+
+@pytest.mark.parametrize("kind", ["INNER", "LEFT", "FULL"])
+@pytest.mark.parametrize(("one_left", "one_right"), [(False, False), (False, True), (True, False), (True, True)])
+def test_the_rows_of_a_join_are_the_most_that_there_can_be(kind: str, one_left: bool, one_right: bool) -> None:
+    on = (((0, "INT"), (1, "INT")),)
+
+    def side(rows: float, column: int, one: bool) -> verify.Rows:
+        unique = frozenset((frozenset((column,)),) if one else ())
+        return verify.Rows(("u", False), "TEXT", rows, {column: set()}, frozenset(), unique)
+
+    for k, n in itertools.product(range(1, 4), repeat=2):
+        pairs, most = list(itertools.product(range(k), range(n))), 0
+        for meets in itertools.product((False, True), repeat=k * n):
+            met = [pair for pair, meet in zip(pairs, meets, strict=True) if meet]
+            left, right = [one for one, _ in met], [other for _, other in met]
+            # a row of a side that is unique is met by any other row, but no two of them are by one
+            if (one_left and len({*right}) < len(met)) or (one_right and len({*left}) < len(met)):
+                continue
+            alone = (k - len({*left})) * (kind != "INNER") + (n - len({*right})) * (kind == "FULL")
+            most = max(most, len(met) + alone)
+        found = side(k, 0, one_left).join(side(n, 1, one_right), kind=kind, on=on, asks=frozenset((0,)))
+        assert found.rows == most or (kind == "FULL" and most <= found.rows <= k + n)

@@ -126,6 +126,9 @@ def test_they_are_written_and_read() -> None:
     [
         "",
         "{}",
+        "1",
+        "null",
+        '""',
         '[["pure","2/6"]]',
         '[["pure","0.5"]]',
         '[["pure","1/0"]]',

@@ -118,6 +118,38 @@ def test_planted_lattices_that_round_down_are_seen(monkeypatch: pytest.MonkeyPat
         assert (enumerated(epsilons_of(events), 0.0, float(found.epsilon)) <= float(found.delta)) is sound
 
 
+@pytest.mark.parametrize("bits", [16, 100])
+def test_between_two_places_of_a_lattice_it_is_either_by_chance(bits: int) -> None:
+    """Each as it were alone, so often that no less is told right, and hardly more."""
+    for epsilon in (Fraction(n, 97) for n in range(1, 400, 7)):
+        step, one = Fraction(1, 4), 1 << bits
+        law, below = plans._on_lattice(epsilon, step, bits), int(epsilon / step)
+        chances = {law.low + at: chance for at, chance in enumerate(law.chances) if chance}
+        with localcontext() as context:
+            context.prec = 60
+            near, wanted, far = (
+                1 / (1 + (-Decimal(e.numerator) / e.denominator).exp())
+                for e in (below * step, epsilon, (below + 1) * step)
+            )
+            often = (wanted - near) / (far - near)
+            exact = dict.fromkeys((-below - 1, -below, below, below + 1), Decimal(0))
+            for place, right, share in ((below, near, 1 - often), (below + 1, far, often)):
+                exact[place] += right * share
+                exact[-place] += (1 - right) * share
+            assert chances.keys() == exact.keys()
+            for place, chance in chances.items():
+                assert abs(chance - exact[place] * one) <= 10 / (far - near)
+            assert chances[below + 1] + chances[below] * (below > 0) >= (wanted if below else far * often) * one
+        assert one <= sum(chances.values()) <= one + 10
+
+
+def test_a_gaussian_of_hardly_any_noise_is_planned_beside_others() -> None:
+    """No float has e^ε for it."""
+    for epsilon in range(700, 900, 50):
+        events = (event("gaussian", Fraction(epsilon), MILLIONTH), *(event("pure", "1/3"),) * 5)
+        assert planned(events, 10 * MILLIONTH).epsilon < epsilon + 5
+
+
 @pytest.mark.parametrize("tail", [0, 20, 95, 98])
 def test_no_loss_is_made_less_likely_to_be_exceeded(tail: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chances are rounded up, and tails cut on the dear side: seen to the last of 100 bits, and where much is cut."""

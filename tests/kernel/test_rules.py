@@ -236,6 +236,10 @@ def test_what_a_unit_determines(name: str) -> None:
     assert varied or not open_ or not stable.owned
 
 
+def test_units_in_parts_agree_in_their_part_and_in_all_that_they_agreed_in() -> None:
+    assert rules.unit_part(NAMED, "v").fixed == {"id", "v"}
+
+
 def test_a_unit_read_as_another_type_or_of_another_table_is_not_known_to_be_one_value() -> None:
     for table, type in (("visits", INT), ("tests", TEXT)):
         assert not rules.scan(replace(scans(PERSON)[table], columns=(("id", type),))).determined
@@ -367,6 +371,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 @pytest.mark.parametrize(("low", "high"), [(-(2**62), 2**62), (2**62, 2**62), (-(2**62), -(2**62))])
 def test_steps_reach_to_their_limit(low: int, high: int) -> None:
     assert rules.gather(VISITS, (), (("a", Total(replace(STEPS, low=low, high=high))),)).rows == 1
+    assert over(("a", Over(Tally(), Frame("ROWS", low, high)))).columns > VISITS.columns
 
 
 def of_groups(feature: Feature) -> Stable:
