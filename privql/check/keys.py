@@ -82,8 +82,6 @@ def _keyed(written: ast.Expr, span: Span, stated: object, collector: Collector) 
             "PQL0305", "a group key cannot be an aggregate", span, help="group by what the rows themselves have"
         )
     value = (identifier(written, place) if collector.private and stated is None else None) or typed(written, place)
-    if value.text is not None or value.type.kind == "NULL":
-        value = coerce(value, value.type)
     if stated is not None:
         value = _stated(value, stated, place)
     name = name_of(written, place.scope) if isinstance(written, ast.Column) else unparse(written)

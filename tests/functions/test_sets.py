@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 from privql.conformance.pools import DAY, TYPES, domain_with
-from privql.domains import Domain, finite, number_text, shared_grid, union_of
+from privql.domains import Domain, finite, number_text, shared_grid, union_of, value_text
 from privql.functions.scalar import infer
-from privql.kernel.scalars import INT, TIMESTAMP
+from privql.kernel.scalars import DATE, INT, TIMESTAMP
 from privql.kernel.scalars import INTERVAL as SPAN
 
 
@@ -68,6 +70,56 @@ def test_grids_share_a_grid_that_holds_both() -> None:
         shared = shared_grid(a, b)
         assert shared and (a / shared).denominator == 1 == (b / shared).denominator
         assert shared_grid(a, Fraction(0)) == a
+
+
+def test_a_domain_on_a_grid_is_the_multiples_between_its_ends() -> None:
+    quarters = [Fraction(n, 4) for n in range(-9, 10)]
+    for low, high, grid in product(quarters, quarters, (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(3, 4))):
+        domain = Domain(low, high, None, False, grid)
+        wanted = [step for step in (n * grid for n in range(-20, 21)) if low <= step <= high]
+        assert domain.empty == (low > high) and domain.bounded
+        assert domain.size == len(wanted) and domain.members(len(wanted)) == tuple(wanted)
+        assert not wanted or domain.members(len(wanted) - 1) is None
+        assert [value for value in quarters if value in domain] == [value for value in wanted if value in quarters]
+        inward = domain.on_grid()
+        assert inward.empty if not wanted else (inward.low, inward.high) == (wanted[0], wanted[-1])
+    for open_end in (Domain(Fraction(0), None, None, False, Fraction(1)), Domain(None, Fraction(0)), Domain()):
+        assert open_end.size is None and open_end.members(10**9) is None
+        assert not open_end.empty and not open_end.bounded
+
+
+def test_what_is_known_to_lie_between_is_what_both_say() -> None:
+    ends: list[Fraction | None] = [None, Fraction(-2), Fraction(0), Fraction(1, 2), Fraction(3)]
+    values = [Fraction(n, 2) for n in range(-8, 9)]
+    for low, high, least, most in product(ends, ends, ends, ends):
+        left = Domain(low, high, None, True, Fraction(1, 2)).within(least, most)
+        assert not left.nullable
+        for value in values:
+            inside = (low is None or value >= low) and (high is None or value <= high)
+            assert (value in left) == (inside and (least is None or value >= least) and (most is None or value <= most))
+
+
+def test_a_number_is_shown_exactly() -> None:
+    """With up to 18 digits behind the point, else as the double that it is, else as a fraction."""
+    random = Random(35)
+    for _ in range(600):
+        below = random.choice((10, 10, 2, 5, 3)) ** random.randint(0, 21) * random.choice((1, 1, 2, 5, 4, 25))
+        value = Fraction(random.randint(-(10**6), 10**6) * random.choice((1, 10**3)), below)
+        wanted = f"{value.numerator}/{value.denominator}"
+        if 10**18 % value.denominator == 0:
+            wanted = format(Decimal(int(value * 10**18)).scaleb(-18).normalize(), "f")
+        elif Fraction(float(value)) == value:
+            wanted = repr(float(value))
+        assert number_text(value) == wanted
+
+
+def test_days_and_moments_are_shown_as_far_as_the_calendar_goes() -> None:
+    assert value_text(0, DATE) == "1970-01-01" and value_text(-719_162, DATE) == "0001-01-01"
+    assert value_text(2_932_896, DATE) == "9999-12-31" and value_text(2_932_897, DATE) == "2932897"
+    assert value_text(-719_163, DATE) == "-719163"
+    assert value_text(1, TIMESTAMP) == "1970-01-01 00:00:00.000001" and value_text(DAY, TIMESTAMP)[:10] == "1970-01-02"
+    shown = [value_text(value) for value in (None, "it's", True, False, 0.1, 3, Fraction(1, 2))]
+    assert shown == ["NULL", "'it''s'", "TRUE", "FALSE", "0.1", "3", "0.5"]
 
 
 def test_a_number_is_shown_as_short_as_it_is() -> None:
