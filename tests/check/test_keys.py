@@ -94,6 +94,26 @@ def test_a_filter_leaves_fewer_groups(session: Session, key: str, where: str, ex
     assert members(session, f"SELECT {key}, COUNT(*) FROM patients WHERE {where} GROUP BY 1") == expected
 
 
+KNOWN_AROUND: list[tuple[str, str, tuple[Value, ...]]] = [
+    # a row, what a query inside it says of it, and what that may be
+    ("patients p", "p.age >= 1", (False, True, None)),
+    ("(SELECT * FROM patients WHERE age < 3) p", "p.age", (0, 1, 2, None)),
+    ("patients p JOIN visits v ON v.patient_id = p.patient_id AND p.age < 3", "p.age", (0, 1, 2, None)),
+    ("patients p JOIN visits v ON v.patient_id = p.patient_id AND p.age < 3", "p.age + 1", (1, 2, 3, None)),
+    ("patients p JOIN visits v ON v.patient_id = p.patient_id", "v.visit_id IS NULL", (False, None)),
+    ("patients p LEFT JOIN visits v ON v.patient_id = p.patient_id", "v.visit_id IS NULL", (False, True, None)),
+]
+
+
+@pytest.mark.parametrize(("rows", "value", "expected"), KNOWN_AROUND)
+def test_a_query_inside_knows_of_the_row_around_what_that_row_does(
+    session: Session, rows: str, value: str, expected: tuple[Value, ...]
+) -> None:
+    for inside in (f"(SELECT {value})", f"(SELECT {value} FROM regions WHERE code = 'N')"):
+        query = f"SELECT x, COUNT(*) FROM (SELECT p.patient_id, {inside} AS x FROM {rows}) AS t GROUP BY x"
+        assert members(session, query) == expected
+
+
 LISTED: list[tuple[str, tuple[Value, ...] | None]] = [
     # what WHERE says of UPPER(town), and the groups by it that are known then
     ("UPPER(town) IN ('B', 'A')", ("A", "B")),
