@@ -43,8 +43,7 @@ def measured(node: ast.Call, name: str, place: Place) -> Typed:
         return _count(node, None if star else unit if unit is not None else ex.typed(nodes[0], inner), where, place)
     argument = number(node, 0, inner, place)
     result = FLOAT if name == "avg" else _sum_type(argument.type)
-    grid = None if result == FLOAT else argument.domain.grid
-    answer = argument.domain.with_null() if name == "avg" else Domain(None, None, None, False, grid)
+    answer = Domain(None, None, None, False, None if result == FLOAT else argument.domain.grid)
     if name == "avg":
         answer = interval(argument.domain.low, argument.domain.high, True, None)
     aggregate = Aggregate(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 
 import pytest
 
 from privql.check.relations import Compute, PrivateScan, Rel, Where
 from privql.diagnostics import Source
+from privql.domains import Domain, finite, interval
 from privql.functions.scalar import evaluate_term
 from privql.kernel.scalars import Value
 from privql.pipeline.check import check_text
@@ -60,3 +62,32 @@ def test_the_rows_that_count(written: str, counts: Callable[[int | None, bool | 
 def test_an_order_that_does_not_matter_is_refused(name: str, order: str) -> None:
     one, _ = next(iter(check_text(Source(f"SELECT {order.format(name)} FROM people SPEND EPSILON 1"), ENV)))
     assert [found.code for found in one.diagnostics] == ["PQL0305"]
+
+
+ANSWERS = [
+    # what a number that was measured may be, noise and all
+    ("COUNT(*)", Domain(None, None, None, False, Fraction(1))),
+    ("COUNT(DISTINCT a)", Domain(None, None, None, False, Fraction(1))),
+    ("SUM(a)", Domain(None, None, None, False, Fraction(1))),
+    ("SUM(2 * a)", Domain(None, None, None, False, Fraction(2))),
+    ("SUM(c)", Domain(None, None, None, False, Fraction(1, 10))),
+    ("SUM(f)", Domain(None, None, None, False, None)),
+    ("SUM(FLOOR(f))", Domain(None, None, None, False, None)),
+    ("AVG(a)", Domain(Fraction(-3), Fraction(7), None, True, None)),
+    ("COUNT(*) % 2 = 1", finite([False, True], False)),
+    ("COUNT(*) < 0", finite([False, True], False)),
+]
+
+
+@pytest.mark.parametrize(("written", "domain"), ANSWERS, ids=[written for written, _ in ANSWERS])
+def test_an_answer_is_any_number_that_noise_makes_of_it(written: str, domain: Domain) -> None:
+    one, _ = next(iter(check_text(Source(f"SELECT {written} AS x FROM people SPEND EPSILON 1"), ENV)))
+    assert one.ok and one.plan is not None, str(one)
+    assert one.columns[0].attribute.domain == domain
+
+
+def test_a_row_counts_for_nothing_or_for_one() -> None:
+    one, _ = next(iter(check_text(Source("SELECT COUNT(*) AS x, COUNT(a) FROM people SPEND EPSILON 1"), ENV)))
+    assert one.plan is not None
+    for aggregate in one.plan.blocks[0].block.aggregates:
+        assert aggregate.domain == interval(0, 1, False, Fraction(1))
