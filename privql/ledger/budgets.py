@@ -161,13 +161,11 @@ class BudgetState:
 
     @property
     def bound_by(self) -> Literal["budget", "grant"]:
-        """Which of the two leaves less: what everybody may spend, or what this analyst may."""
-        if not self.limited:
-            return "budget"
-        keys = self.budget.shares.keys
-        left = self.promise.left(self.lost), keys * self.budget.delta - self.lost.keys
-        own = self.own_promise.left(self.own_lost), keys * self.limit.delta - self.own_lost.keys
-        return "grant" if own < left else "budget"
+        """Which of the two leaves less ε: what everybody may spend, or what this analyst may. Where it is the same,
+        the limit, which is then perhaps one of δ."""
+        if self.limited and self.own_promise.left(self.own_lost) <= self.promise.left(self.lost):
+            return "grant"
+        return "budget"
 
     @property
     def noise_delta(self) -> Fraction:

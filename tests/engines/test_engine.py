@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -11,12 +13,13 @@ import pyarrow as pa
 import pytest
 
 from privql.engines.interface import EngineError
+from privql.functions.scalar import evaluate_term
 from privql.kernel import rules
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import moved
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.sums import Balance, Key, Listed, Sums
-from privql.kernel.terms import Filter, Gather, Join, Project, Relation, Scan, Unit
+from privql.kernel.terms import Combine, Filter, Gather, Join, Project, Relation, Scan, SetOperation, Unit
 from tests.engines.small import SALT, cells, engine, scan
 
 # ---- cells
@@ -120,6 +123,24 @@ def test_a_declared_list_is_grouped_by_the_column_itself() -> None:
         assert e.emit(sums).count("GROUP BY c0") == 1
 
 
+def test_what_is_no_declared_list_is_grouped_by_its_values() -> None:
+    """Though it looks like one: where another column is among the members, or is what is taken."""
+    k, j, a, b = Field("k", TEXT), Field("j", TEXT), Const("a", TEXT), Const("b", TEXT)
+    data = {"k": ["a", "b", "a", "c", None, "b"], "j": ["a", "a", "b", "c", "b", "b"], "u": [*map(str, range(6))]}
+    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    unit, members = ("u", TEXT), ("a", "b", None)
+    with engine(data) as e:
+        for inner, among, same in ((k, (a,), k), (k, (j,), k), (k, (a, j), k), (k, (a, b), j), (j, (a,), k)):
+            made = Apply("case", (Apply("in", (inner, *among), BOOL), same, Const(None, TEXT)), TEXT)
+            found = Counter(evaluate_term(made, row) for row in rows)
+            listed = Project(scan((("k", TEXT), ("j", TEXT)), unit), (("k", made),))
+            wanted = [[found[member]] for member in members]
+            assert e.run(Sums(listed, (Key(k, members),), (Tally(),)), SALT).tolist() == wanted
+            for some in (members, ("a",)):
+                groups = Gather(listed, (("k", k),), (), (some,))
+                assert e.run(Sums(groups, (), (Tally(),)), SALT).tolist() == [[sum(found[one] for one in some)]]
+
+
 def test_a_clamp_that_steps_repeat_is_not_computed_twice() -> None:
     clamped = Apply("clamp", (Field("x", FLOAT), Const(0.0, FLOAT), Const(8.0, FLOAT)), FLOAT)
     relation = Project(scan((("x", FLOAT),)), (("x", clamped),))
@@ -127,6 +148,65 @@ def test_a_clamp_that_steps_repeat_is_not_computed_twice() -> None:
     for high in (64, 40):
         sums = Sums(relation, (), (Total(Steps(Field("x", FLOAT), Fraction(1, 8), 0, high)),))
         assert cells(data, sums) == [[26 + high]]
+
+
+def test_no_value_is_out_of_the_range_that_is_known_of_it() -> None:
+    """Within the steps it is not clamped again: a sum would be more than a unit may change it."""
+    x, y = (Apply("coalesce", (Field(name, INT), Const(0, INT)), INT) for name in "xy")
+    data = {"x": [*range(-6, 7)] * 13, "y": sorted([*range(-6, 7)] * 13)}
+    rows = [{"x": one, "y": other} for one, other in zip(*data.values(), strict=True)]
+
+    def clamped(value: Scalar, low: int, high: int) -> Scalar:
+        return Apply("clamp", (value, Const(low, INT), Const(high, INT)), INT)
+
+    made: list[Scalar] = []
+    for ends in ((-2, 3), (1, 4), (-5, -2), (0, 0), (3, -2)):
+        one = clamped(x, *ends)
+        made += [one, Apply("neg", (one,), INT), Apply("abs", (one,), INT)]
+        for others in ((-3, 1), (2, 5), (-4, -1)):
+            both = one, clamped(y, *others)
+            made += [Apply(op, both, INT) for op in ("add", "sub", "mul", "int_div", "mod")]
+            made.append(Apply("sub", (Apply("mul", both, INT), Apply("neg", both[:1], INT)), INT))
+    found = [[value for value in (evaluate_term(term, row) for row in rows) if isinstance(value, int)] for term in made]
+    totals, wanted = [], []
+    for term, values in zip(made, found, strict=True):
+        for low, high in ((min(values) + 1, max(values) + 1), (min(values) - 1, max(values) - 1)):
+            totals.append(Total(Steps(term, Fraction(1), low, high)))
+            wanted.append(sum(min(max(value, low), high) for value in values))
+    assert cells(data, Sums(scan((("x", INT), ("y", INT))), (), tuple(totals))) == [wanted]
+
+
+def test_steps_that_end_beyond_all_values_of_a_type_need_no_wider_numbers() -> None:
+    type = decimal(37, 1)
+    data = {"x": pa.array([Decimal(9 * 10**35), Decimal(-4 * 10**35), None], pa.decimal128(37, 1))}
+    steps = Steps(Field("x", type), Fraction(10**20), -(10**18), 10**18)
+    assert cells(data, Sums(scan((("x", type),)), (), (Total(steps),))) == [[5 * 10**15]]
+
+
+def together(op: SetOperation, ours: list[int], theirs: list[int]) -> list[int]:
+    one, other = Counter(ours), Counter(theirs)
+    if not op.endswith("ALL"):
+        one, other = Counter({*ours}), Counter({value: len(ours) for value in theirs} if op == "EXCEPT" else {*theirs})
+    found = one + other if op == "UNION ALL" else one & other if op.startswith("INTERSECT") else one - other
+    return [*found.elements()]
+
+
+@pytest.mark.parametrize("op", ["UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"])
+def test_what_is_put_together_has_the_range_of_both(op: SetOperation) -> None:
+    data, wide, narrow = {"x": [-9, 1, 9], "u": ["a", "a", "a"]}, (-9, 9), (0, 2)
+    for ends in ((wide, narrow), (narrow, wide)):
+        sides = [
+            Project(
+                scan((("x", INT),), ("u", TEXT)),
+                (("x", Apply("clamp", (Field("x", INT), *(Const(end, INT) for end in each)), INT)),),
+            )
+            for each in ends
+        ]
+        both = Combine(op, *sides, (("x", "x", "x"),))
+        steps = [Steps(Field("x", INT), Fraction(1), *each) for each in (narrow, (-9, 2), (0, 9), wide)]
+        found = cells(data, Sums(both, (), tuple(Total(each) for each in steps)))
+        values = together(op, *([min(max(value, low), high) for value in (-9, 1, 9)] for low, high in ends))
+        assert found == [[sum(min(max(value, one.low), one.high) for value in values) for one in steps]]
 
 
 # ---- depth

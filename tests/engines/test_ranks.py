@@ -119,6 +119,16 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
     assert [step for step, _, _ in met] == ordered[met[0][1] : met[-1][2]]
 
 
+@pytest.mark.parametrize("low", [-(2**63), -(2**62) - 1, -(2**61), 0])
+def test_steps_as_far_apart_as_numbers_are(low: int) -> None:
+    """What a value is above the lowest may be more than any number of 64 bits."""
+    values = [-(2**63), -(2**62), -(2**61), -1, 0, 0, 1, 2**61, 2**62, 2**63 - 1]
+    for width in (2**62 - 1, 2**62, 2**63 - 1, 2**64 - 1):
+        steps = Steps(X, Fraction(1), low, min(low + width, 2**63 - 1))
+        term = Ranks(scan((("x", INT),), None), (), steps, None, (HALF,), 10)
+        assert ranks_of({"x": values}, term) == ranked(term, {"t": [{"x": value} for value in values]}, SALT)
+
+
 def test_where_all_losses_are_near_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Histograms do not lead to fewer rows: then they are given up."""
     monkeypatch.setattr(room, "_FEW_ROWS", 3)

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import os
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from privql.engines.duckdb import DuckDBEngine
-from privql.engines.duckdb.sources import read_scan
+from privql.engines.duckdb.sources import STORED_TEXT, _read_column, read_scan, readable_as
 from privql.engines.interface import EngineError, Source
 from privql.engines.sql.relations import Names
 from privql.kernel.features import Tally
@@ -148,6 +149,70 @@ def test_stored_types_are_converted_as_cast_would(tmp_path: Path) -> None:
             assert [row[0] for row in read(source, (column, type))] == values, (column, type)
     assert len(read(Source(frame=table), unit=("u64", INT))) == 1
     assert len(read(Source(frame=table), unit=("f64", FLOAT))) == 2
+
+
+TEXTS = "'', 'a', NULL"
+MOMENTS = "TIMESTAMP '2024-02-29 23:30:00', TIMESTAMP '1677-12-31', 'infinity', NULL"
+AT = (day("2024-02-29") * 86400 + 84600) * 1_000_000
+STORED: dict[str, tuple[str, ValueType, list[object]]] = {
+    "TINYINT": ("-128, 127, NULL", INT, [-128, 127, None]),
+    "SMALLINT": ("-32768, 32767, NULL", INT, [-(2**15), 2**15 - 1, None]),
+    "INTEGER": ("-2147483648, 2147483647", INT, [-(2**31), 2**31 - 1]),
+    "BIGINT": ("-9223372036854775808, 9223372036854775807", INT, [-(2**63), 2**63 - 1]),
+    "UTINYINT": ("0, 255", INT, [0, 255]),
+    "USMALLINT": ("0, 65535", INT, [0, 2**16 - 1]),
+    "UINTEGER": ("0, 4294967295", INT, [0, 2**32 - 1]),
+    "UBIGINT": ("7, 18446744073709551615, NULL", INT, [7, None, None]),
+    "HUGEINT": ("-7, 9223372036854775808", INT, [-7, None]),
+    "UHUGEINT": ("7, 9223372036854775808", INT, [7, None]),
+    "FLOAT": ("0.5, 'nan', '-inf', NULL", FLOAT, [0.5, None, None, None]),
+    "DOUBLE": ("0.1, 'nan', 'inf', 1e300", FLOAT, [0.1, None, None, 1e300]),
+    "BOOLEAN": ("true, false, NULL", BOOL, [True, False, None]),
+    "DECIMAL(5,2)": ("999.99, -0.01, NULL", PRICE, [Decimal("999.99"), Decimal("-0.01"), None]),
+    "DECIMAL(38,0)": ("7", decimal(38, 0), [Decimal(7)]),
+    "VARCHAR": (TEXTS, TEXT, ["", "a", None]),
+    "UUID": ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', NULL", TEXT, ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None]),
+    "ENUM('', 'a')": (TEXTS, TEXT, ["", "a", None]),
+    "DATE": ("'2024-02-29', '10000-01-01', 'infinity', NULL", DATE, [day("2024-02-29"), None, None, None]),
+    "TIMESTAMP": (MOMENTS, TIMESTAMP, [AT, day("1677-12-31") * 86_400_000_000, None, None]),
+    "TIMESTAMP_S": (MOMENTS, TIMESTAMP, [AT, day("1677-12-31") * 86_400_000_000, None, None]),
+    "TIMESTAMP_MS": (MOMENTS, TIMESTAMP, [AT, day("1677-12-31") * 86_400_000_000, None, None]),
+    "TIMESTAMP_NS": (MOMENTS, TIMESTAMP, [AT, day("1677-12-31") * 86_400_000_000, None, None]),
+    "TIMESTAMP WITH TIME ZONE": ("'2024-02-29 21:30:00-02', NULL", TIMESTAMP, [AT, None]),
+    "TIME": ("'12:00:00', NULL", TEXT, [None, None]),
+    "INTERVAL": ("INTERVAL 1 DAY", INT, [None]),
+    "BLOB": ("'a'", TEXT, [None]),
+    "INTEGER[]": ("[1]", INT, [None]),
+    "STRUCT(a INTEGER)": ("{'a': 1}", INT, [None]),
+}
+
+
+def test_every_stored_type_is_read_as_the_nearest_or_not_at_all(tmp_path: Path) -> None:
+    path, given = tmp_path / "a.duckdb", [values.split(", ") for values, _, _ in STORED.values()]
+    rows = list(zip_longest(*given, fillvalue="NULL"))
+    with duckdb.connect(str(path)) as database:
+        database.execute(f"CREATE TABLE t ({', '.join(f'c{at} {physical}' for at, physical in enumerate(STORED))})")
+        for row in rows:
+            database.execute(f"INSERT INTO t VALUES ({', '.join(row)})")
+    columns = [(f"c{at}", type) for at, (_, type, _) in enumerate(STORED.values())]
+    found = zip(*read(Source((str(path),), inside=("t",)), *columns), strict=True)
+    for (physical, (_, _, wanted)), got in zip(STORED.items(), found, strict=True):
+        assert list(got) == wanted + [None] * (len(rows) - len(wanted)), physical
+
+
+def test_a_stored_column_is_of_the_type_that_is_said_and_written_as_it_is_where_it_can_be() -> None:
+    for physical, (_, type, wanted) in STORED.items():
+        found = _read_column("x", physical)
+        assert (None if found is None else found.type) == (type if any(each is not None for each in wanted) else None)
+        assert found is None or found.leaf == (found.sql == '"x"')
+    text = _read_column("x", STORED_TEXT)
+    assert text is not None and (text.type, text.leaf, text.loose) == (TEXT, True, False)
+
+
+def test_a_rehearsal_takes_no_type_that_lists_values() -> None:
+    for physical, (_, _, wanted) in STORED.items():
+        taken = any(value is not None for value in wanted) and not physical.startswith("ENUM")
+        assert readable_as(physical) == (physical if taken else "VARCHAR")
 
 
 def test_files_whose_types_differ_are_read_as_one(tmp_path: Path) -> None:

@@ -76,6 +76,21 @@ def test_a_limit_on_delta_alone() -> None:
     made.reserve(ask("a", "0.1", delta="1e-7"))
 
 
+def test_what_leaves_less_is_told() -> None:
+    grants = GrantRow("research", "alice", Fraction(1, 2)), GrantRow("research", "bob", None, Fraction(1, 10**7))
+    more = GrantRow("research", "carol", Fraction(2), Fraction(1, 2)), GrantRow("research", "dave")
+    made = ledger(budget(1, delta="1e-6"), grants=(*grants, *more))
+
+    def binding() -> list[str]:
+        return [made.budgets_for(who, "patient")[0].bound_by for who in ("alice", "bob", "carol", "dave")]
+
+    assert binding() == ["grant", "grant", "budget", "budget"]
+    made.reserve(ask("a", "0.4", delta="1e-7", analyst="bob"))
+    assert binding() == ["grant", "grant", "budget", "budget"]
+    made.reserve(ask("b", "0.2", analyst="carol"))
+    assert binding() == ["budget"] * 4
+
+
 def test_most_per_query() -> None:
     made = ledger(budget(3, max_epsilon="0.5"))
     made.reserve(ask("a", "0.5"))

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from privql.ledger import GrantRow, Ledger, LedgerError, OverBudget, Permit, TooManyResumes, clock
+from privql.ledger.files import FileStore
 from tests.assurance import SOAK, assured
 from tests.ledger.asking import TENTH, ask, budget, ledger, met, plan
 from tests.ledger.watched import Fault, Watched
@@ -29,6 +30,23 @@ FAULTS = {
     sqlite3.SQLITE_CANTOPEN: "cannot be opened",
     sqlite3.SQLITE_READONLY: "read-only",
 }
+
+
+def test_whoever_finds_it_locked_once_begun_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy, honest = sqlite3.OperationalError("database is locked"), FileStore._still_up_to_date
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    troubles = iter([busy, busy])
+
+    def sometimes(store: FileStore, connection: object) -> None:
+        for trouble in troubles:
+            raise trouble
+        honest(store, connection)
+
+    with ledger(path=tmp_path / "l") as made, Ledger.open(tmp_path / "l") as other:
+        other.reserve(ask("a"))
+        monkeypatch.setattr(FileStore, "_still_up_to_date", sometimes)
+        made.reserve(ask("b"))
+        assert not [*troubles] and len(made.history()) == 2 and made.verify() == ()
 
 
 Told = dict[str, bytes]

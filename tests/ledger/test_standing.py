@@ -63,7 +63,8 @@ def run(made: Ledger, request: PlanRequest) -> int | str:
 def test_all_runs_are_paid_at_once_and_each_is_taken_when_it_is_due(clock: Clock) -> None:
     made, request = ledger(), runs()
     assert made.turn("daily", request) is None
-    made.stand("daily", request, 24, TENTH)
+    begun = made.stand("daily", request, 24, TENTH)
+    assert begun == made.standing("alice")[0] and (begun.taken, begun.next) == (0, 1)
     assert made.spent("patient").epsilon == Fraction(3, 10)
     told: list[int | str] = []
     for hours in (0, 1, 23, 24, 47, 48, 71):

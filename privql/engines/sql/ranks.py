@@ -33,7 +33,7 @@ _GROUPS = 2**6  # with more, a histogram of each is too coarse
 _FEW_STEPS = 2**14
 _FEW_ROWS = 2**15  # for each rank in each group
 _MANY_ROWS = 2**20
-_MANY_STEPS = 2**62  # from one end to the other they may overflow 64 bits
+_MANY_STEPS = 1 << 62  # from one end to the other they may overflow 64 bits
 
 
 @frozen
