@@ -21,7 +21,7 @@ from privql.functions.aggregate.public import (
     resolve_window,
 )
 from privql.functions.aggregate.within import domain_within
-from privql.kernel.scalars import Const, Field
+from privql.kernel.scalars import INT, INTERVAL, Const, Field
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -74,8 +74,8 @@ def window(node: ast.Call, name: str, place: Place) -> Typed:
         tuple(part.term for part in parts),
         sort_keys(window.order, place),
         window.frame.unit if window.frame else None,
-        _edge(window.frame.start, place) if window.frame else None,
-        _edge(window.frame.end, place) if window.frame and window.frame.end else None,
+        _edge(window.frame.start, window.frame, place) if window.frame else None,
+        _edge(window.frame.end, window.frame, place) if window.frame and window.frame.end else None,
         node.nulls == "IGNORE",
         domains if secret else (),
     )
@@ -163,7 +163,7 @@ def _possible(window: ast.Window, place: Place, secret: bool) -> None:
             frame.span,
             help="write BETWEEN the earlier edge AND the later",
         )
-    sized = [edge for edge in (frame.start, frame.end) if edge is not None and edge.size is not None]
+    sized = [edge.size for edge in (frame.start, frame.end) if edge is not None and edge.size is not None]
     if frame.unit != "RANGE" or not sized:
         return
     if secret:
@@ -178,6 +178,15 @@ def _possible(window: ast.Window, place: Place, secret: bool) -> None:
             frame.span,
             help="write ROWS, or order by one such value",
         )
+    of_time = kinds[0] in ("DATE", "TIMESTAMP")
+    if any((ex.typed(size, place).type == INTERVAL) != of_time for size in sized):
+        key = "a date or a timestamp" if of_time else "a number"
+        raise refuse(
+            "PQL0301",
+            f"RANGE by {key} is as far as {'an INTERVAL' if of_time else 'a number'} says",
+            frame.span,
+            help="write RANGE INTERVAL '7' DAY PRECEDING" if of_time else "write RANGE 7 PRECEDING",
+        )
 
 
 def _rows_of(frame: ast.Frame | None, name: str, place: Place) -> int | None:
@@ -188,7 +197,7 @@ def _rows_of(frame: ast.Frame | None, name: str, place: Place) -> int | None:
         return most
     ends = []
     for edge in (frame.start, frame.end or ast.FrameEdge("CURRENT ROW", span=frame.span)):
-        made = _edge(edge, place)
+        made = _edge(edge, frame, place)
         if made.kind.startswith("UNBOUNDED"):
             return most
         size = made.size.value if isinstance(made.size, Const) else 0
@@ -198,14 +207,15 @@ def _rows_of(frame: ast.Frame | None, name: str, place: Place) -> int | None:
     return rows if most is None else min(rows, most)
 
 
-def _edge(edge: ast.FrameEdge, place: Place) -> FrameBound:
+def _edge(edge: ast.FrameEdge, frame: ast.Frame, place: Place) -> FrameBound:
     if edge.size is None:
         return FrameBound(edge.kind)
     size = ex.typed(edge.size, place)
-    if (
-        not isinstance(size.term, Const)
-        or size.free
-        or not (size.type.kind == "INTERVAL" or (isinstance(size.term.value, int) and size.term.value >= 0))
-    ):
-        raise refuse("PQL0308", "a frame's size must be a constant", edge.size.span, help="write a whole number")
-    return FrameBound(edge.kind, size.term)
+    match size.term:
+        case Const(value=int(rows), type=type) if type == INT and rows >= 0:
+            return FrameBound(edge.kind, size.term)
+        case Const(value=tuple(parts)) if frame.unit == "RANGE" and min(parts) >= 0:
+            return FrameBound(edge.kind, size.term)
+        case _:
+            message = "a frame's size must be a constant that is not negative"
+            raise refuse("PQL0308", message, edge.size.span, help="write a whole number, or after RANGE an INTERVAL")
