@@ -90,7 +90,7 @@ def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING
         raise ValueError("a deviation is positive")
     miss = missed(confidence)
     guess = int(sigma * Fraction(_quantile(miss)))
-    return least(lambda h: h >= 0 and _kept(h - before, sigma, miss), guess)
+    return least(lambda h: _kept(h - before, sigma, miss), guess)
 
 
 def halfwidth_of_two(
@@ -101,15 +101,14 @@ def halfwidth_of_two(
     p·X₁ + q·X₂ is normal, of deviation σ·√(p² + q²), but for what rounding moves: (|p| + |q|)/2 at most.
     """
     p, q = map(abs, weights)
-    square = (p * p + q * q) * sigma * sigma
+    wide = root_above((p * p + q * q) * sigma * sigma)
     moved = (p + q) * (Fraction(1, 2) + before)
 
     def kept(h: int) -> bool:
-        far = over * (h + Fraction(1, 2)) - moved
-        return h >= 0 and far > 0 and _beyond(far / root_above(square), miss)
+        return _beyond((over * (h + Fraction(1, 2)) - moved) / wide, miss)
 
     miss = missed(confidence)
-    guess = int((Fraction(_quantile(miss)) * root_above(square) + moved) / over)
+    guess = int((Fraction(_quantile(miss)) * wide + moved) / over)
     return least(kept, guess)
 
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import assert_never
 
 from privql.frozen import frozen
 from privql.kernel.cost import Cost
-from privql.kernel.enclosure import Bounds, exp_minus
+from privql.kernel.enclosure import Bounds, at_most, exp_minus
 from privql.kernel.events import Event, Events, Kind, amount
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.logarithm import log_near_one
@@ -199,11 +199,15 @@ def mu_squared_of_pure(epsilon: Fraction) -> int:
     """
     if epsilon > _LARGE:
         return math.ceil(8 * epsilon * UNIT)
-    bits = 96 + 2 * math.ceil(epsilon) + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
-    q, one = exp_minus(epsilon, bits)[0], 1 << bits
+
+    def over(x: Fraction, bits: int) -> Bounds:
+        """Bounds of P[Z > x]·(1+e^-ε) - e^-ε."""
+        (low, high), left, one = exp_minus(epsilon, bits), tail(x, bits), 1 << bits
+        return (left[0] * (one + low) >> bits) - high, (left[1] * (one + high) >> bits) + 1 - low
+
     guess = _half_of_mu(float(epsilon))
     step = Fraction(10) ** (math.floor(math.log10(guess)) - 6)
-    number = least(lambda n: n > 0 and tail(n * step, bits)[1] * (one + q) <= q * one, int(guess / step))
+    number = least(lambda n: at_most(partial(over, n * step), Fraction(0)), int(guess / step))
     return math.ceil((2 * number * step) ** 2 * UNIT)
 
 

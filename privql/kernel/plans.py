@@ -215,12 +215,13 @@ def _product(one: _Losses, other: _Losses, bits: int) -> _Losses:
 
 
 def _trimmed(low: int, chances: list[int], beyond: int) -> _Losses:
-    """Without its tails: the greatest losses are made endless, and the least are made greater."""
+    """Without its tails: the greatest losses are made endless, and the least are made greater. All chances together
+    are far more than two tails."""
     tail = 0
-    while tail + chances[-1] <= _TAIL and len(chances) > 1:
+    while tail + chances[-1] <= _TAIL:
         tail += chances.pop()
     first = least_tail = 0
-    while least_tail + chances[first] <= _TAIL and first < len(chances) - 1:
+    while least_tail + chances[first] <= _TAIL:
         least_tail += chances[first]
         first += 1
     chances[first] += least_tail

@@ -40,8 +40,7 @@ def scan(term: Scan) -> Stable:
 def unit_part(input: Stable, column: str) -> Stable:
     """Which part a unit is in is a function of its rows in this table alone, as they are read; so they agree in it."""
     owned(input)
-    read = dict(input.term.columns) if isinstance(input.term, Scan) else {}
-    if not isinstance(input.term, Scan) or column not in read:
+    if not isinstance(input.term, Scan) or column not in (read := dict(input.term.columns)):
         raise Unproved("a table is divided where it is read, by a column that is read")
     if read[column].kind not in DIVIDING:
         raise Unproved("units are divided by values that have one way to be written")

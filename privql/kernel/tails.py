@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from privql.kernel.decimals import at_rank, ln, missed
 from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
-from privql.kernel.search import least
+from privql.kernel.search import least, solved
 
 
 def halfwidth(scale: Fraction, confidence: Fraction) -> int:
@@ -28,7 +28,9 @@ def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fr
     if sensitivity < 1:
         raise ValueError("a sensitivity is at least 1")
     miss = missed(confidence)
-    guess = Fraction(_inverse_scale(halfwidth, miss)) * sensitivity
+    if halfwidth < 0:
+        raise ValueError("a half-width is not negative")
+    guess = Fraction(solved(lambda x: x * (halfwidth + 1) + math.log1p(math.exp(-x)) >= ln(2 / miss))) * sensitivity
     return least_epsilon(lambda epsilon: _kept(halfwidth, sensitivity / epsilon, miss), guess)
 
 
@@ -70,18 +72,6 @@ def _beyond(halfwidth: int, scale: Fraction, bits: int) -> Bounds:
     """Bounds of P[|X| > halfwidth] = 2·q^(halfwidth+1)/(1+q)."""
     (low, high), far, one = exp_minus(1 / scale, bits), exp_minus((halfwidth + 1) / scale, bits), 1 << bits
     return quotient((2 * far[0], 2 * far[1]), (one + low, one + high), bits)
-
-
-def _inverse_scale(halfwidth: int, miss: Fraction) -> float:
-    """About the x with 2·exp(-x·(halfwidth+1)) / (1 + exp(-x)) = miss."""
-    if halfwidth < 0:
-        raise ValueError("a half-width is not negative")
-    # Iterating the equation solved for its numerator contracts: the denominator moves in [1, 2] only.
-    total = ln(2 / miss)
-    x = total / (halfwidth + 1)
-    for _ in range(60):
-        x = (total - math.log1p(math.exp(-x))) / (halfwidth + 1)
-    return x
 
 
 def _require_scale(scale: Fraction) -> None:

@@ -10,6 +10,7 @@ import pytest
 from privql.kernel import found, gaussian, normal, plans, selection, tails, two
 from privql.kernel.enclosure import Bounds, exp_minus, quotient
 from privql.kernel.logarithm import log
+from privql.kernel.search import solved
 from privql.kernel.selection import Count
 from privql.noise.exponential import _weights
 from privql.noise.laplace import Digit, Top
@@ -70,3 +71,8 @@ def test_few_bits_enclose_what_many_say(name: str) -> None:
             low, high = bounds(x, bits)
             assert low << MANY - bits <= most and least <= high << MANY - bits
             assert low <= high <= low + apart
+
+
+def test_where_a_search_begins_is_found_to_the_last_digits_and_on_the_right_side() -> None:
+    for start in (n * 10.0**place for n in (1, 1.7, 3, 8.9) for place in (-200, -9, -1, 0, 3, 60)):
+        assert start <= solved(lambda x, start=start: x >= start) <= start * (1 + 1e-14)

@@ -123,6 +123,14 @@ def test_gaussians_and_what_is_concentrated() -> None:
     assert gaussian.delta == concentrated.delta == DELTA and not gaussian.keys
 
 
+@pytest.mark.parametrize("epsilon", EPSILONS[2:9])
+def test_what_is_concentrated_has_six_digits(epsilon: Fraction) -> None:
+    for delta in (DELTA, Fraction(1, 3), Fraction(1, 10**30)):
+        rho = greatest_rho(epsilon, delta)
+        last = Fraction(10) ** (math.floor(math.log10(rho)) - 5)
+        assert rho / last % 1 == 0
+
+
 def test_found_groups_are_a_pure_mechanism_whose_delta_everything_bears() -> None:
     pure, keys = (
         loss_of((event(kind, Fraction(1, 2), d),), SOME) for kind, d in (("pure", Fraction(0)), ("keys", DELTA))

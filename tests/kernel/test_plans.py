@@ -121,8 +121,8 @@ def test_planted_lattices_that_round_down_are_seen(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("bits", [16, 100])
 def test_between_two_places_of_a_lattice_it_is_either_by_chance(bits: int) -> None:
     """Each as it were alone, so often that no less is told right, and hardly more."""
+    step, one = Fraction(1, 4), 1 << bits
     for epsilon in (Fraction(n, 97) for n in range(1, 400, 7)):
-        step, one = Fraction(1, 4), 1 << bits
         law, below = plans._on_lattice(epsilon, step, bits), int(epsilon / step)
         chances = {law.low + at: chance for at, chance in enumerate(law.chances) if chance}
         with localcontext() as context:
@@ -141,6 +141,26 @@ def test_between_two_places_of_a_lattice_it_is_either_by_chance(bits: int) -> No
                 assert abs(chance - exact[place] * one) <= 10 / (far - near)
             assert chances[below + 1] + chances[below] * (below > 0) >= (wanted if below else far * often) * one
         assert one <= sum(chances.values()) <= one + 10
+    for place in range(1, 9):
+        law, (least, most) = plans._on_lattice(place * step, step, bits), plans._right(place * step, bits)
+        assert law == plans._Losses(-place, [one - least, *[0] * (2 * place - 1), most])
+
+
+@pytest.mark.parametrize("mu", [Fraction(0), Fraction(1, 3)])
+def test_no_part_of_a_chance_is_left_out(mu: Fraction) -> None:
+    """Of so few bits that whatever is rounded down, once, is seen."""
+    bits, rng = 12, random.Random(3)
+    for size in (1, 2, 5, 9):
+        losses = plans._Losses(-3, [rng.randint(0, 4000) for _ in range(size)], rng.randint(0, 3))
+        law = plans._Law(Fraction(1, 5), losses, mu, bits)
+        for epsilon in (Fraction(n, 7) for n in range(6)):
+            true = losses.beyond + sum(
+                chance * gaussian_delta(float(epsilon) - (at - 3) / 5, float(mu))
+                for at, chance in enumerate(losses.chances)
+            )
+            for most in (0, 1 << bits, 100 << bits, 900 << bits):  # what is small beside it is bounded crudely
+                assert true <= law.delta(epsilon, most) + 1e-9
+            assert law.delta(epsilon, 0) <= true + 10 * size + losses.beyond
 
 
 def test_a_gaussian_of_hardly_any_noise_is_planned_beside_others() -> None:

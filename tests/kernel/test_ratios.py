@@ -148,3 +148,63 @@ def test_more_is_never_less(kind: str) -> None:
     assert sigma(Fraction(1, 40), 501, 95) > most
     assert sigma(Fraction(1, 40), 500, 94) > most
     assert float(f"{float(most):.5e}") == float(most)
+
+
+# ---------------------------------------------------------------- weights, over all data that there can be
+
+
+Reach = list[tuple[float, float]]  # the greatest weight, and all together
+
+
+def asked(of: Callable[[ratios.Beyond], float]) -> Reach:
+    """Of which weights the chances are asked, in turn."""
+    found: Reach = []
+
+    def beyond(wide: float, rest: float, cells: int, distance: float) -> float:
+        found.append((wide, wide + rest))
+        return 0.0
+
+    of(beyond)
+    return found
+
+
+def reached(*weights: NDArray[np.float64]) -> tuple[float, float]:
+    sizes = np.abs(np.stack(np.broadcast_arrays(*weights)))
+    return float(sizes.max()), float(sizes.sum(axis=0).max())
+
+
+@pytest.mark.parametrize("error", [0.01, 0.1, 0.24, 0.4])
+def test_no_data_give_the_cells_of_a_covariance_more_weight(error: float) -> None:
+    """And some give nearly as much."""
+    grid = np.linspace(0, 1, 41)
+    one, other, part = (each.ravel() for each in np.meshgrid(grid, grid, grid))
+    least, most = -np.minimum(one * other, (1 - one) * (1 - other)), np.minimum(one * (1 - other), other * (1 - one))
+    both = least + part * (most - least)
+    cells = [(x - one) * (y - other) - both for x in (0, 1) for y in (0, 1)]
+    found = asked(lambda beyond: ratios._covariance(1, error, 100, beyond))
+    assert len(found) > 6
+    for (mean, left), noise, means in zip(ratios._means(error), found[::2], found[1::2], strict=True):
+        wide, whole = np.maximum(reached(*(c - left for c in cells)), reached(*(c + left for c in cells)))
+        assert wide <= noise[0] + 1e-9 and whole <= noise[1] + 1e-9
+        assert wide >= noise[0] - 0.01 and whole >= noise[1] - 0.26
+        # of a mean, two cells of each value
+        assert means == pytest.approx(reached(*(value - grid + mean for value in (0, 0, 1, 1))))
+
+
+@pytest.mark.parametrize("error", [0.01, 0.1, 0.2, 0.24])
+def test_no_data_give_the_cells_of_a_variance_more_weight(error: float) -> None:
+    mean, part = (each.ravel() for each in np.meshgrid(np.linspace(0, 0.5, 101), np.linspace(0, 1, 101)))
+    spread = part * mean * (1 - mean)
+    cells = np.stack([mean**2 - spread, -(mean * (1 - mean) + spread), (1 - mean) ** 2 - spread])
+    found = asked(lambda beyond: ratios._variance(1, error, 100, beyond))
+    above = reached(*(cells - error))
+    assert above == pytest.approx(found[0])
+    large = cells[:, spread >= error]  # a variance that is not above the error is never too small by it
+    assert np.less_equal(reached(*(large - error)), np.add(found[1], 1e-9)).all()
+    rest = zip(ratios._means(error), found[2::3], found[3::3], found[4::3], strict=True)
+    for (far, left), below, low, high in rest:
+        assert np.less_equal(reached(*(large + left)), np.add(below, 1e-9)).all()
+        for sides, bound in (((-far,), low), ((far,), high)):
+            for side in sides:
+                weights = [value - mean + side for value in (0, 0.5, 1)]
+                assert np.less_equal(reached(*weights), np.add(bound, 1e-9)).all(), (far, side)

@@ -100,6 +100,12 @@ def test_a_price_is_of_noise(epsilon: Fraction, mu: Fraction) -> None:
         law.delta_bounds(epsilon, mu, 64)
 
 
+def test_what_is_no_deviation_or_no_distance_is_refused() -> None:
+    for wrong in (lambda: law.halfwidth(Fraction(0), Fraction(1, 2)), lambda: law.sigma_within(-1, Fraction(1, 2))):
+        with pytest.raises(ValueError):
+            wrong()
+
+
 @given(square=st.fractions(Fraction(1, 10**12), 10**40))
 @settings(max_examples=100, deadline=None)
 def test_roots_are_rounded_up(square: Fraction) -> None:

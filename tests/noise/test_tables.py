@@ -137,3 +137,10 @@ def test_scales_beyond_int64_are_python_integers() -> None:
     assert drawn.dtype == np.object_
     assert all(type(x) is int for x in drawn)
     assert max(abs(x) for x in drawn) > 2**63
+
+
+def test_a_digit_is_within_its_ends() -> None:
+    for bits in (8, 64):
+        law = Digit(Fraction(70))
+        assert law.cdf(-1, bits) == (0, 0) and law.cdf(1023, bits) == (1 << bits, 1 << bits)
+        assert law.cdf(1022, bits)[0] < 1 << bits and law.cdf(0, bits)[1] > 0
