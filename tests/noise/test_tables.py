@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privql.noise.gaussian import Strips
-from privql.noise.inversion import BULK, certified_floors
-from privql.noise.laplace import Digit, Top, discrete_laplace
+from privql.noise.inversion import BULK, FARTHEST, certified_floors
+from privql.noise.laplace import Digit, Top, _tables, discrete_laplace
 from tests.noise.law import EXACT, MIDDLE, TOP_WORD, Script, cdf, is_inverse, pmf, powers, scaled_floor
 
 SMALL = [Fraction(1, 10**30), Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(10), Fraction(25)]
@@ -144,3 +144,12 @@ def test_a_digit_is_within_its_ends() -> None:
         law = Digit(Fraction(70))
         assert law.cdf(-1, bits) == (0, 0) and law.cdf(1023, bits) == (1 << bits, 1 << bits)
         assert law.cdf(1022, bits)[0] < 1 << bits and law.cdf(0, bits)[1] > 0
+
+
+@pytest.mark.parametrize("digits", range(8))
+def test_each_digit_has_the_scale_of_its_place_and_no_sum_of_them_wraps(digits: int) -> None:
+    scale = Fraction(25 << 10 * digits)
+    top, *low = _tables(scale)
+    assert top.law == Top(scale, Fraction(25))
+    assert [table.law for table in low] == [Digit(scale / 1024**place) for place in reversed(range(digits))]
+    assert discrete_laplace(scale, 1).dtype == (np.int64 if FARTHEST << 10 * digits < 2**63 else np.object_)
