@@ -149,7 +149,7 @@ def _stated_by(value: Typed, query: ast.Query, place: Place) -> Typed:
         listed = env.public.query(query) if env.public is not None and not alone.blocks else None
     except PrivQLError as error:
         raise error if place.context.source is None else error.in_source(place.context.source) from None
-    if listed is None or len(columns) != 1:
+    if listed is None:  # as it is of more columns than one
         raise refuse(
             "PQL0308",
             "KEYS (SELECT …) takes one column of public tables or releases",

@@ -13,6 +13,8 @@ REFUSED = [
     ("SELECT STRING_AGG(DISTINCT code, ',' ORDER BY id) FROM stations", "PQL0306"),
     ("SELECT SUM(id) OVER (ORDER BY code RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM stations", "PQL0305"),
     ("SELECT SUM(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM stations", "PQL0305"),
+    ("SELECT code, GROUPING(staff) FROM stations GROUP BY ROLLUP (code)", "PQL0306"),
+    ("SELECT code, id, GROUPING(code, staff) FROM stations GROUP BY ROLLUP (code, id)", "PQL0306"),
     ("SELECT AGE(checked) FROM stations", "PQL0204"),
     ("SELECT CURRENT_DATE", "PQL0410"),
 ]

@@ -49,6 +49,12 @@ def test_sums_differences_and_products_lie_between_those_of_the_ends() -> None:
             assert rule(x, y) == around(of(a, b) for a in numbers(x) for b in numbers(y)), (rule, x, y)
 
 
+def test_ends_that_no_double_holds_meet_open_ones() -> None:
+    for size in (10**400, Fraction(1, 10**400)):
+        assert ends.times((1, INF), (size, size)) == (size, INF)
+        assert ends.times((-INF, INF), (-size, size)) == (-INF, INF)
+
+
 def test_magnitudes_begin_where_zero_is_nearest() -> None:
     for x in SPANS:
         assert ends.magnitude(x) == around(abs(a) for a in numbers(x)), x

@@ -210,7 +210,8 @@ def test_types_of_two_words_and_with_arguments() -> None:
 @pytest.mark.parametrize(
     "written",
     [("DECIMAL", (39, 0)), ("DECIMAL", (2, 3)), ("DECIMAL", (0,)), ("DECIMAL", (1, 1, 1)), ("INT", (4,)),
-     ("VARCHAR", (0,)), ("TEXT", (1, 2)), ("TIME", ()), ("INTERVAL", ()), ("BLOB", ()), ("HUGEINT", ())],
+     ("VARCHAR", (0,)), ("VARCHAR", (1, 2)), ("TEXT", (1, 2)), ("TIME", ()), ("INTERVAL", ()), ("BLOB", ()),
+     ("HUGEINT", ())],
 )  # fmt: skip
 def test_types_that_there_are_not(written: tuple[str, tuple[int, ...]]) -> None:
     assert value_type(ast.TypeName(*written)) is None

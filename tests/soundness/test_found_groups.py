@@ -48,6 +48,19 @@ def planned(table: str, keys: str, most: str = "", what: str = "SUM(1) AS n") ->
     return one.plan.blocks[0]
 
 
+def test_groups_are_found_once_whatever_else_is_written() -> None:
+    """A query of a WITH that nothing reads is not measured: those that share a search for groups still do."""
+    wanted = "SELECT z, COUNT(*) AS n, COUNT(DISTINCT a) AS m FROM people GROUP BY z"
+    alone, beside = (
+        next(iter(check_text(Source(f"{unread}{wanted} SPEND EPSILON 2 DELTA 1e-2"), environment())))[0]
+        for unread in ("", "WITH unread AS (SELECT COUNT(*) AS c FROM people) ")
+    )
+    assert alone.plan is not None and beside.plan is not None
+    assert alone.cost == beside.cost
+    for plan in (alone.plan, beside.plan):
+        assert [(one.block.index, one.block.groups_of) for one in plan.blocks] == [(0, None), (1, 0)]
+
+
 def found(selected: Selected, units: Sequence[Bag], kind: Kind) -> Groups:
     rows: list[reference.Row] = [
         {**row, **({"id": f"u{at}"} if kind.has_id else {})} for at, bag in enumerate(units) for row in bag
