@@ -156,6 +156,7 @@ def test_tables_that_only_come_together_share_what_fits_and_those_that_meet_mult
     beside = " AND EXISTS (SELECT 1 FROM calls AS b WHERE b.id = a.id AND b.n = 7)"
     assert limits(made.format("") + beside) == {fit // 2}
     assert limits(made.format(" JOIN calls AS b ON b.id = a.id")) == {int(fit**0.5)}
+    assert limits(made.format(" JOIN patients AS b ON b.id = a.id")) == {fit}  # of one row each, none is left out
 
 
 def test_one_row_a_unit_is_one_row() -> None:

@@ -117,8 +117,9 @@ def test_declared_rows_that_could_become_too_many_are_refused() -> None:
 
 
 def test_a_bound_on_work_is_no_number_to_make_noise_for() -> None:
-    told = checked("SELECT COUNT(*) FROM calls a JOIN calls b USING (pid)")
-    assert isinstance(told, Diagnostic) and "any number of rows" in told.message
+    for grouped in ("", "GROUP BY a.seconds > 9 AT MOST 2 GROUPS PER UNIT"):
+        told = checked(f"SELECT COUNT(*) FROM calls a JOIN calls b USING (pid) {grouped}")
+        assert isinstance(told, Diagnostic) and "any number of rows" in told.message
 
 
 def test_sides_keep_all_that_is_declared() -> None:

@@ -11,6 +11,7 @@ import privql
 from privql.diagnostics import Diagnostic, PrivQLError
 from privql.engines.duckdb import DuckDBEngine
 from privql.kernel.sums import Sums
+from privql.plan import lower
 from tests.hostile.asked import POLICY, checked
 
 
@@ -24,6 +25,16 @@ def test_a_query_that_writes_itself_out_is_refused_before_it_is_priced() -> None
     many = checked(first + "".join(each.format(at, at + 1) for at in range(12)))
     assert isinstance(few, Sums) and isinstance(many, Diagnostic) and many.code == "PQL0104"
     assert time.perf_counter() - start < 1
+
+
+def test_what_is_of_few_relations_may_be_written_at_greater_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only of a unit's own rows, as they are: where each meets public ones, all is computed for each of these."""
+    monkeypatch.setattr(lower, "PARTS", 600)
+    among = f"day IN ({', '.join(str(3 * at) for at in range(400))})"  # 800 parts
+    nested = ["{}calls{}".format("(SELECT * FROM " * many, " WHERE day > 0)" * many) for many in (0, 3, 4)]
+    for rel, fits in zip((*nested, "calls, generate_series(1, 2) AS g(i)"), (True, True, False, False), strict=True):
+        told = checked(f"SELECT COUNT(*) FROM {rel} WHERE {among} AT MOST 3 ROWS PER UNIT")
+        assert isinstance(told, Sums) if fits else isinstance(told, Diagnostic) and told.code == "PQL0104", rel
 
 
 DOUBLED = "a{0} AS (SELECT x.* FROM a{1} x JOIN a{1} y USING (pid))"

@@ -85,6 +85,32 @@ def test_no_choice_of_marginals_is_much_better(power: int) -> None:
     assert several > 15
 
 
+CUBE = [*chain.from_iterable(combinations(range(3), size) for size in range(4))]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "asked", "gains"),
+    [
+        ((1, 12, 3, 2), [(), (0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)], (1, 2, 2, 1, 2)),
+        ((31, 1, 5), CUBE, (1, 2, 4, 2, 1, 4, 1, 1)),
+        ((31, 12, 1000), CUBE, (1, 4, 1, 1, 2, 2, 1, 2)),
+        ((31, 2, 1), CUBE, (1, 1, 1, 2, 1, 4, 2, 4)),
+        ((100, 100), [(1,), (), (0, 1), (0,)], (2, 2, 1, 1)),
+        ((1000, 12, 1000, 3), [(0, 1, 2, 3), (0,), (3,), (1, 3), (0, 2, 3), (2, 3)], (1, 1, 1, 1, 2, 4)),
+    ],
+)
+def test_what_is_taken_in_and_left_out_is_tried_from_both_ends(
+    sizes: tuple[int, ...], asked: list[tuple[int, ...]], gains: tuple[int, ...]
+) -> None:
+    """Leaving out alone ends with more of an error here, or taking in alone, or beginning with all of them alone."""
+    sets = tuple(map(frozenset, asked))
+    of = dict(zip(candidates(sizes, sets), map(float, gains), strict=True))
+    tried, found = split(sizes, sets, of), best(sizes, sets, tuple(of.items()))
+    starts = [dict.fromkeys(some, 1.0) for size in range(1, 4) for some in combinations(of, size)]
+    least = min(tried.error(tried.settled(start)) for start in starts if tried.error(start) < math.inf)
+    assert tried.error(found) <= least * 1.001
+
+
 @pytest.mark.parametrize("power", [1, 2])
 def test_what_is_settled_is_where_no_small_change_is_better(power: int) -> None:
     for sizes, asked, choice in problems(3, 60):

@@ -89,6 +89,7 @@ def test_within_what_was_found_no_neighbour_moves_a_sum_beyond_its_claim(table: 
         levels = [choice.choice((0, 1, 3, len(one.intervals) // 2, len(one.intervals) - 1)) for one in plan.searches]
         found = plan.within(levels)
         assert found.measured is not None and found.measured.cost == plan.measured.cost
+        assert not any(one.open for one in found.measurements)
         for apart in moves(found.measured, choice):
             for move, part in zip(apart, found.measured.parts, strict=True):
                 assert move.l1 <= part.sensitivity.l1
