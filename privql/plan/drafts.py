@@ -44,7 +44,7 @@ class Draft:
     sigmas: tuple[Fraction, ...] = ()  # where errors are promised: the greatest that Gaussian noise may have
 
     def carrying(self, noise: Noise) -> list[Wanted]:
-        made = [one if one.noise == noise else replace(one, noise=noise) for one in self.wanted]
+        made = [replace(one, noise=noise) for one in self.wanted]
         return promised(made, self.sigmas, self.delta) if noise == "gaussian" and self.sigmas and self.delta else made
 
     def count(self, finder: Draft) -> None:
