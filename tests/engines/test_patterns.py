@@ -8,8 +8,9 @@ from random import Random
 import pytest
 
 from privql.conformance.rows import Row
-from privql.functions.scalar import evaluate
+from privql.functions.scalar import evaluate, evaluate_term
 from privql.functions.scalar.patterns import NoPattern, may_be_empty, pattern
+from privql.functions.scalar.text import LONGEST
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar, Value
 from tests.assurance import assured, length
 from tests.engines.hosts import HOSTS, Host, refused
@@ -124,6 +125,19 @@ def test_three_searches_agree(host: Host) -> None:
                         matched += got is True
         assert matched > 1000
         assert left_out < tried / 20
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_text_is_as_long_as_may_be_before_something_in_it_is_replaced(host: Host) -> None:
+    with host.connect() as connection:
+        for new in ("", "a", "<>", "x" * 99):
+            most = LONGEST // (len(new) + 1) - 1
+            rows: list[Row] = [{"x": "x" * size} for size in (most - 1, most, most + 1)]
+            term = Apply("regexp_replace", (Field("x", TEXT), *(Const(v, TEXT) for v in ("y", new, "g"))), TEXT)
+            host.load(connection, "t", (("x", TEXT),), rows)
+            found = [value for (value,) in host.evaluated(connection, "t", [term])]
+            assert found == [evaluate_term(term, row) for row in rows]
+            assert [value is None for value in found] == [False, False, True]
 
 
 _SIMILAR = [("%", ".*"), ("_", "."), (".", r"\."), ("^", r"\^"), ("$", r"\$"), ("#%", "%"), ("#_", "_"), ("##", "#"),

@@ -52,11 +52,11 @@ def read_table(scan: Scan, table: Table, names: Names, dialect: Dialect, read: R
     fresh = names.new("u")
     if scan.unit_column is None:
         written[fresh] = table.place or "row_number() OVER ()"
-        layer, own = Layer(written, source=table.relation), Spelled(fresh, INT, leaf=True)
+        layer, own = Layer(written, source=table.relation), Spelled(fresh, INT)
         return Rows(dialect, (layer,), columns, own, rows_of=scan.table, steady=bool(table.place), alone=True)
     unit, type = scan.unit_column
     written[fresh] = settled(_column(scan, table, unit, type, dialect, read), dialect)
-    rows = Rows(dialect, (Layer(written, source=table.relation),), columns, Spelled(fresh, type, leaf=True))
+    rows = Rows(dialect, (Layer(written, source=table.relation),), columns, Spelled(fresh, type))
     return rows if _always(table, unit, type, read) else rows.with_layers(Layer({}, f" WHERE {fresh} IS NOT NULL"))
 
 
