@@ -40,6 +40,16 @@ def test_without_keys_there_is_one_group_even_of_no_rows() -> None:
     ]
 
 
+def test_without_groups_or_without_sums_there_is_nothing_to_ask() -> None:
+    nobody, two = Key(Field("b", INT), ()), Key(Field("b", INT), (1, 2))
+    with engine({"b": [1, 2, 2]}) as e:
+        for keys, sums, shape in (((nobody,), (Tally(),), (0, 1)), ((two, nobody), (), (0, 0)), ((two,), (), (2, 0))):
+            term = Sums(scan((("b", INT),)), keys, sums)
+            e.rehearse(term)
+            found = e.run(term, SALT)
+            assert (found.shape, found.dtype) == (shape, np.int64)
+
+
 def test_sums_beyond_64_bits_are_exact() -> None:
     data = {"b": [2**62] * 5 + [None]}
     steps = Steps(Field("b", INT), Fraction(1), -(2**62), 2**62)
