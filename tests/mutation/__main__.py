@@ -21,7 +21,7 @@ from tests.mutation.reached import Reached, watch
 from tests.mutation.trial import Stage, trial
 
 ROOT = Path(__file__).resolve().parents[2]
-SLOWER = 4  # than when its tests were timed may a trial be, until it is given up
+SLOWER = 2  # than when its tests were timed may a trial be, of the processor's time, until it is given up
 ELSEWHERE = ("ledger", "mutation", "noise", "surfaces", "syntax")  # what a query means is not decided there
 TESTS = [f"tests/{at.parent.name}" for at in (ROOT / "tests").glob("*/test_*.py") if at.parent.name not in ELSEWHERE]
 
@@ -97,7 +97,7 @@ def _modules(paths: list[str]) -> list[str]:
 
 
 def _tried(change: Change, reached: Reached, killers: Counter[str], stage: Stage, seconds: float) -> dict[str, object]:
-    """Shown first to the tests that found others, then to those that enter little else and are quick."""
+    """Shown first to the tests that found others, then to those that are about it."""
     began, names = monotonic(), reached.tests(change.path, change.function)
     names.sort(key=lambda name: -killers[name])
     verdict = stage.trial(change, _affordable(names, reached, seconds), SLOWER * seconds) if names else "unreached"

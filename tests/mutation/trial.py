@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from time import monotonic
 from types import CodeType, FunctionType, ModuleType
@@ -31,6 +32,7 @@ from tests.mutation.changes import Change
 from tests.mutation.reached import PLAIN
 
 MEMORY = 8 * 2**30
+WAITING = 8  # times as long by the clock on the wall: what waits for ever takes no time of the processor's
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
@@ -175,7 +177,8 @@ def _codes(code: CodeType) -> dict[tuple[str, int], CodeType]:
 
 
 def _forked(attempt: Callable[[int], None], patience: float) -> str:
-    """What an attempt tells from a process of its own, which ends with it and with all that it started."""
+    """What an attempt tells from a process of its own, which ends with it and with all that it started. It may take so
+    many seconds of the processor: how busy the machine is beside it says nothing of a fault."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -183,22 +186,24 @@ def _forked(attempt: Callable[[int], None], patience: float) -> str:
         os.setsid()
         _quiet()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # a fault may make a loop endless
+        resource.setrlimit(resource.RLIMIT_CPU, (ceil(patience), resource.RLIM_INFINITY))
         try:
             attempt(write)
         except BaseException as error:
             os.write(write, f"killed with {type(error).__name__}".encode())
         os._exit(0)
     os.close(write)
-    said, until = b"", monotonic() + patience
+    said, until = b"", monotonic() + WAITING * patience
     while select.select([read], [], [], max(0.0, until - monotonic()))[0] and (part := os.read(read, 4096)):
         said += part
     os.close(read)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, how = os.waitpid(child, 0)
     if said:
         return said.decode()
-    return "timeout" if monotonic() >= until else "killed by an end of the process"
+    endless = monotonic() >= until or (os.WIFSIGNALED(how) and os.WTERMSIG(how) == signal.SIGXCPU)
+    return "timeout" if endless else "killed by an end of the process"
 
 
 def _files(names: list[str]) -> list[str]:
