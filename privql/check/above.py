@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from privql.check.arguments import sort_key
-from privql.check.expressions import storable
+from privql.check.expressions import stored
 from privql.check.grouping import Collector
 from privql.check.items import Item, names
 from privql.check.lists import expanded
-from privql.check.operations import coerce
 from privql.check.private_rows import undistinct
 from privql.check.relations import Attribute, Columns, Compute, Distinct, Rel, Sorted, SortKey, Where, Windowed
 from privql.check.tail import Tail
 from privql.check.typed import Context
-from privql.kernel.scalars import TEXT, Field, Scalar
+from privql.kernel.scalars import Field, Scalar
 from privql.syntax import ast
 
 
@@ -60,9 +59,7 @@ def _output(
     computed: list[tuple[str, Scalar]] = []
     known: dict[Scalar, Field] = {}
     for item, name in zip(items, names(items), strict=True):
-        value = storable(item.value)
-        if value.free or value.type.kind == "NULL":
-            value = coerce(value, TEXT)
+        value = stored(item.value)
         label = context.label(value.term)
         attribute = Attribute(context.fresh(), name, value.type, value.domain, label, span=item.span)
         columns.append(context.add(attribute))

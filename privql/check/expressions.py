@@ -29,7 +29,7 @@ from privql.diagnostics import Span, refuse
 from privql.domains.types import value_type
 from privql.functions.scalar import infer, resolve_cast
 from privql.functions.scalar.calendar import named
-from privql.kernel.scalars import BOOL, NULL, Apply, Const, ValueType
+from privql.kernel.scalars import BOOL, NULL, TEXT, Apply, Const, ValueType
 from privql.syntax import ast, unparse
 
 
@@ -129,6 +129,12 @@ def storable(value: Typed) -> Typed:
             help="add it to a DATE or a TIMESTAMP",
         )
     return value
+
+
+def stored(value: Typed) -> Typed:
+    """As a column or a group key has it: what has no type of its own, and is always NULL, is a TEXT."""
+    value = storable(value)
+    return coerce(value, TEXT) if value.free or value.type.kind == "NULL" else value
 
 
 def _typed_literal(name: str, text: str, span: Span) -> Typed:

@@ -7,7 +7,7 @@ from itertools import product
 
 from privql.check.calls import aggregates_in, windows_in
 from privql.check.env import Env
-from privql.check.expressions import storable, typed
+from privql.check.expressions import stored, typed
 from privql.check.grouping import Collector, Key
 from privql.check.items import name_of, star
 from privql.check.named import position
@@ -106,7 +106,7 @@ def tied_key(term: Scalar, span: Span, collector: Collector) -> Field:
 
 def _add_key(value: Typed, name: str, collector: Collector) -> int:
     """Its number among the keys; the same expression twice is one key."""
-    storable(value)
+    value = stored(value)
     for at, key in enumerate(collector.keys):
         if key.value.term == value.term:
             return at

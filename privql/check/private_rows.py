@@ -9,7 +9,7 @@ from math import prod
 from privql.check.arguments import sort_key
 from privql.check.around import answered, first_of_each
 from privql.check.cut import group_members, released, row_function
-from privql.check.expressions import storable
+from privql.check.expressions import stored
 from privql.check.grouping import Key
 from privql.check.items import Item, names
 from privql.check.operations import not_yet
@@ -46,13 +46,14 @@ def private_rows(
     is answered for each row around, by its number."""
     computed, columns = [], []
     for item, name in zip(items, names(items), strict=True):
-        row_function(storable(item.value), context)
+        value = stored(item.value)
+        row_function(value, context)
         kept = item.column
         attribute = Attribute(
             context.fresh(),
             name,
-            item.value.type,
-            item.value.domain,
+            value.type,
+            value.domain,
             Label.PRIVATE,
             kept.unit if kept else None,
             kept.locates if kept else None,
@@ -62,10 +63,10 @@ def private_rows(
             item.span,
         )
         columns.append(context.add(attribute))
-        context.domains[attribute.id] = item.value.domain
+        context.domains[attribute.id] = value.domain
         if kept is not None and kept.id in context.public_columns:
             context.public_columns[attribute.id] = context.public_columns[kept.id]
-        computed.append((attribute.id, item.value.term))
+        computed.append((attribute.id, value.term))
     if row is not None:
         return _for_each(node, tail, rel, computed, order, row, context), tuple(columns)
     own = tells_the_unit(columns, context)

@@ -13,6 +13,7 @@ from privql.check.resolved import identifier
 from privql.check.scope import unknown_name
 from privql.check.typed import Place, Typed
 from privql.diagnostics import refuse
+from privql.domains import NUMERIC
 from privql.functions.aggregate.public import (
     AGGREGATES,
     WINDOWS,
@@ -171,7 +172,7 @@ def _possible(window: ast.Window, place: Place, secret: bool) -> None:
             "RANGE with a distance over private rows", frame.span, "count rows by ROWS, or what ties by GROUPS"
         )
     kinds = [ex.typed(item.expr, place).type.kind for item in window.order]
-    if len(kinds) != 1 or kinds[0] in ("TEXT", "BOOL"):
+    if len(kinds) != 1 or kinds[0] not in (*NUMERIC, "DATE", "TIMESTAMP"):
         raise refuse(
             "PQL0305",
             "RANGE with a distance needs one ORDER BY of a number, a date or a timestamp",

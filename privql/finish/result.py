@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from privql.finish.kept import Made
     from privql.finish.resampling import Spread
 
+MOST_CERTAIN = 1 - Fraction(1, 10**12)  # as far as floats tell it from certainty
 Spreads = Callable[[Fraction], Mapping[int, "Spread"]]
 
 
@@ -80,9 +81,12 @@ class Release:
             level = Fraction(str(confidence))
         except (ValueError, ZeroDivisionError):
             level = Fraction(0)
-        if not 0 < level < 1:
+        if not 0 < level <= MOST_CERTAIN:
             raise refuse(
-                "PQL0511", "a confidence lies strictly between 0 and 1", NOWHERE, help="write 0.95 for 95 percent"
+                "PQL0511",
+                "a confidence lies strictly between 0 and 1, and at least 1e-12 below",
+                NOWHERE,
+                help="write 0.95 for 95 percent",
             )
         return interval_frame(self, level)
 

@@ -45,7 +45,8 @@ def at_most(bounds: Callable[[int], Bounds], most: Fraction) -> bool:
     """Whether what is bounded, in units of 2^-bits for as many as are asked for, is at most that: only if it is known
     to be."""
     bits = 64 + max(0, most.denominator.bit_length() - most.numerator.bit_length())
-    while bits <= _MOST_BITS:
+    most_bits = max(_MOST_BITS, 4 * bits)
+    while bits <= most_bits:
         low, high = bounds(bits)
         if high <= most * (1 << bits):
             return True

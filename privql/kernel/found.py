@@ -36,24 +36,23 @@ class _Seen:
 
     def more(self, number: int, units: int, miss: Fraction) -> bool:
         """Whether `number` or more is likelier than `miss`, of those that are seen of so many units."""
-        return self._above(number - units, self._least(units), miss)
+        return self._likely(number - units, self.reach + 1, units, miss)
 
     def fewer(self, number: int, units: int, miss: Fraction) -> bool:
         """Whether `number` or fewer is."""
-        return not self._above(number + 1 - units, self._least(units), 1 - miss)
+        return self._likely(-self.reach, number + 1 - units, units, miss)
 
-    def _least(self, units: int) -> int:
-        """The least noise on so many units with which they are seen."""
-        return max(self.reach + 1 - units, -self.reach)
-
-    def _above(self, from_: int, seen: int, chance: Fraction) -> bool:
-        """Whether t(from_)/t(seen) is above `chance`; they differ, as q is transcendental."""
-        base = max(seen, 0)  # both over q^base, so that they are not all rounding
+    def _likely(self, first: int, beyond: int, units: int, miss: Fraction) -> bool:
+        """Whether noise from one number to another is likelier than `miss`: (t(first) - t(beyond)) / t(a).
+        They differ, as q is transcendental; what is not decided keeps so many units, and the interval is wider."""
+        seen = max(self.reach + 1 - units, -self.reach)
+        base = max(seen, 0)  # all over q^base, so that they are not all rounding
 
         def share(bits: int) -> Bounds:
-            return quotient(self._tail(from_, base, bits), self._tail(seen, base, bits), bits)
+            start, end, whole = (self._tail(j, base, bits) for j in (max(first, seen), beyond, seen))
+            return quotient((max(start[0] - end[1], 0), max(start[1] - end[0], 0)), whole, bits)
 
-        return not at_most(share, chance)
+        return not at_most(share, miss)
 
     def _tail(self, j: int, base: int, bits: int) -> Bounds:
         """Bounds of t(j)/q^base."""

@@ -21,7 +21,8 @@ def least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def solved(holds: Callable[[float], bool]) -> float:
-    """About the least x > 0 from which on it holds, and one where it does: where an exact search begins."""
+    """About the least x > 0 from which on it holds, and one where it does: where an exact search begins, or where none
+    follows, a place that is known to do."""
     low, high = 0.0, 1.0
     while not holds(high):
         low, high = high, 2 * high

@@ -161,11 +161,11 @@ class BudgetState:
 
     @property
     def bound_by(self) -> Literal["budget", "grant"]:
-        """Which of the two leaves less ε: what everybody may spend, or what this analyst may. Where it is the same,
-        the limit, which is then perhaps one of δ."""
-        if self.limited and self.own_promise.left(self.own_lost) <= self.promise.left(self.lost):
-            return "grant"
-        return "budget"
+        """Which of the two leaves less: what everybody may spend, or what this analyst may. Of the same ε, less δ."""
+        shares = self.budget.shares.keys
+        left = self.promise.left(self.lost), shares * self.budget.delta - self.lost.keys
+        own = self.own_promise.left(self.own_lost), shares * self.limit.delta - self.own_lost.keys
+        return "grant" if self.limited and own < left else "budget"
 
     @property
     def noise_delta(self) -> Fraction:

@@ -198,6 +198,10 @@ def test_keys_are_named_by_alias_place_or_column(session: Session, keys: str) ->
 
 def test_a_bare_null_is_one_group(session: Session) -> None:
     assert members(session, "SELECT NULL AS n, COUNT(*) FROM patients GROUP BY n") == (None,)
+    assert session.run("SELECT NULL AS n, COUNT(*) FROM patients GROUP BY n SPEND EPSILON 1").rows[0][0] is None
+    for rows in ("SELECT patient_id, NULL AS n FROM patients", "SELECT DISTINCT patient_id, NULL AS n FROM patients"):
+        found = session.run(f"SELECT n, COUNT(*) FROM ({rows}) AS r GROUP BY n SPEND EPSILON 1")
+        assert [row[0] for row in found.rows] == [None]
 
 
 @pytest.mark.parametrize("tail", ["ORDER BY age", "LIMIT 1", "OFFSET 1", "ORDER BY age LIMIT 1"])

@@ -76,3 +76,10 @@ def test_few_bits_enclose_what_many_say(name: str) -> None:
 def test_where_a_search_begins_is_found_to_the_last_digits_and_on_the_right_side() -> None:
     for start in (n * 10.0**place for n in (1, 1.7, 3, 8.9) for place in (-200, -9, -1, 0, 3, 60)):
         assert start <= solved(lambda x, start=start: x >= start) <= start * (1 + 1e-14)
+
+
+def test_chances_beyond_all_floats_are_decided() -> None:
+    """However many bits they take: a search for a distance ends."""
+    miss = Fraction(1, 10**2500)
+    assert 2500 * 2.302 < tails.halfwidth(Fraction(1), 1 - miss) < 2500 * 2.303
+    assert found.units_within(30, 20, Fraction(1, 4), 1 - miss) == (10, 50)

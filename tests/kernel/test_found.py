@@ -89,5 +89,12 @@ def test_chances_that_differ_by_next_to_nothing_are_told_apart(from_: int, seen:
     low, high = found.quotient(law._tail(from_, base, bits), law._tail(seen, base, bits), bits)
     assert high - low < 1 << 60
     near = Fraction(low >> 100 << 100, 1 << bits)
-    assert law._above(from_, seen, near)
-    assert not law._above(from_, seen, near + Fraction(1, 1 << 150))
+    assert law._likely(from_, 7, 7 - seen, near)
+    assert not law._likely(from_, 7, 7 - seen, near + Fraction(1, 1 << 150))
+
+
+def test_what_is_not_decided_makes_it_wider(monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = units_within(130, 109, Fraction(10), Fraction(95, 100))
+    monkeypatch.setattr(found, "at_most", lambda bounds, most: False)
+    assert units_within(130, 109, Fraction(10), Fraction(95, 100)) == (21, 239)
+    assert 21 < sure[0] and sure[1] < 239

@@ -64,3 +64,12 @@ def test_the_module_lists_what_it_has() -> None:
         assert getattr(privql, name) is getattr(privql, name)
     with pytest.raises(AttributeError):
         _ = privql.conect  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -0.5, 2, "x", "1/0", "0." + "9" * 20, "0." + "9" * 2500])
+def test_what_is_no_confidence_is_refused(session: Any, confidence: Any) -> None:
+    answer = session.run("SELECT AVG(age) AS a, COUNT(*) AS n FROM patients SPEND EPSILON 1")
+    with pytest.raises(privql.PrivQLError) as refused:
+        answer.interval(confidence)
+    assert refused.value.diagnostics[0].code == "PQL0511"
+    assert answer.interval("0." + "9" * 12).notna().all(axis=None)
