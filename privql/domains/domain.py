@@ -168,10 +168,11 @@ def finite(values: Iterable[Value], nullable: bool, grid: Fraction | None = None
 
 def union_of(domains: Sequence[Domain]) -> Domain:
     """What any of several may be."""
-    if all(d.values is not None for d in domains):
+    listed = [d.values for d in domains if d.values is not None]
+    if len(listed) == len(domains):
         grids = [d.grid for d in domains if not d.empty]
         grid = reduce(shared_grid, grids) if grids else None
-        return finite([v for d in domains for v in d.values or ()], any(d.nullable for d in domains), grid)
+        return finite([value for values in listed for value in values], any(d.nullable for d in domains), grid)
     return reduce(Domain.union, domains)
 
 

@@ -142,9 +142,7 @@ def _added(epsilons: Sequence[Fraction], points: int, bits: int) -> tuple[Fracti
     """The lattice's step, and on it the loss of all randomised responses together."""
     if not epsilons:
         return Fraction(1), _Losses(0, [1 << bits])
-    step, total = reduce(_common, epsilons), sum(epsilons, Fraction(0))
-    if total > points * step:
-        step = total / points
+    step = max(reduce(_common, epsilons), sum(epsilons, Fraction(0)) / points)
     laws = [_power(_on_lattice(epsilon, step, bits), times, bits) for epsilon, times in Counter(epsilons).items()]
     while len(laws) > 1:
         laws.sort(key=lambda law: -len(law.chances))

@@ -31,6 +31,7 @@ CREATE BUDGET research FOR UNIT patient EPSILON 1;
 """
 ENV = Env(build_catalog(Text(POLICY, "policy"))[0])
 TEXT = 16 + 4 * LONGEST  # bytes of any text that can be made
+FIT = 64 << 20  # bytes of texts that one unit's rows may make
 LONG = "REPEAT('😀', 16384 - n % {})"
 
 
@@ -65,15 +66,15 @@ def limits(query: str) -> set[int]:
     ],
 )
 def test_of_each_unit_so_many_rows_make_long_texts(asked: str, texts: int) -> None:
-    assert limits(f"SELECT COUNT(*) FROM calls {asked}") == {weight.MADE // (texts * TEXT)}
+    assert limits(f"SELECT COUNT(*) FROM calls {asked}") == {FIT // (texts * TEXT)}
 
 
 def test_what_a_window_carries_on_counts_again() -> None:
     made = "(SELECT id, n, said || said AS t FROM calls) AS a"
     once = f"(SELECT ROW_NUMBER() OVER (PARTITION BY id ORDER BY t) AS k, t FROM {made}) AS b WHERE k > LENGTH(t)"
     twice = f"(SELECT LAG(t) OVER (PARTITION BY id ORDER BY n) AS k, t FROM {made}) AS b WHERE k > t"
-    assert limits(f"SELECT COUNT(*) FROM {once}") == {weight.MADE // (2 * TEXT)}, "made, and by another name"
-    assert limits(f"SELECT COUNT(*) FROM {twice}") == {weight.MADE // (3 * TEXT)}
+    assert limits(f"SELECT COUNT(*) FROM {once}") == {FIT // (2 * TEXT)}, "made, and by another name"
+    assert limits(f"SELECT COUNT(*) FROM {twice}") == {FIT // (3 * TEXT)}
 
 
 COPIES = ("SUBSTRING(t, {})", "CASE WHEN n > {} THEN t END", "LEFT(t, 16000 + {})", "GREATEST(t, '{}')")
@@ -83,7 +84,7 @@ COPIES = ("SUBSTRING(t, {})", "CASE WHEN n > {} THEN t END", "LEFT(t, 16000 + {}
 def test_copies_of_a_text_that_was_made_count_each(copy: str) -> None:
     copies = ", ".join(f"{copy.format(at)} AS t{at}" for at in range(9))
     made = f"(SELECT DISTINCT id, n, {copies} FROM (SELECT id, n, said || said AS t FROM calls) AS a) AS b"
-    assert max(limits(f"SELECT COUNT(*) FROM {made}")) <= weight.MADE // (10 * TEXT)
+    assert max(limits(f"SELECT COUNT(*) FROM {made}")) <= FIT // (10 * TEXT)
 
 
 WRITTEN = " OR ".join(f"said = '{letter * 900}'" for letter in ascii_lowercase)
@@ -101,7 +102,7 @@ PUBLIC = "(SELECT i, REPEAT('a', 16384 - i % 7) AS t FROM generate_series(1, 3) 
     ids=["different texts", "of public rows", "a format", "written out"],
 )
 def test_texts_made_in_any_way_count(asked: str, texts: int) -> None:
-    assert 1 <= max(limits(f"SELECT COUNT(*) FROM {asked}")) <= weight.MADE // (texts * TEXT)
+    assert 1 <= max(limits(f"SELECT COUNT(*) FROM {asked}")) <= FIT // (texts * TEXT)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_texts_that_are_short_or_stored_take_no_rows_away(asked: str) -> None:
 
 
 def test_tables_that_only_come_together_share_what_fits_and_those_that_meet_multiply() -> None:
-    made, fit = "SELECT COUNT(*) FROM calls AS a{} WHERE a.said || a.said > 'a'", weight.MADE // TEXT
+    made, fit = "SELECT COUNT(*) FROM calls AS a{} WHERE a.said || a.said > 'a'", FIT // TEXT
     beside = " AND EXISTS (SELECT 1 FROM calls AS b WHERE b.id = a.id AND b.n = 7)"
     assert limits(made.format("") + beside) == {fit // 2}
     assert limits(made.format(" JOIN calls AS b ON b.id = a.id")) == {int(fit**0.5)}
@@ -167,9 +168,7 @@ def test_where_a_row_meets_many_its_stored_texts_are_read_to_a_length() -> None:
     """A stored text may be of any length, and each of the rows carries it along."""
     asked = "SELECT COUNT(*) FROM patients, generate_series(1, {}) AS g(i) WHERE LENGTH({}) > i"
     assert "op='left', args=(Field(name='note'" in repr(planned(asked.format(1000, "note")))
-    assert f"Const(value={weight.MADE // (4 * 9000)}, " in repr(planned(asked.format(9000, "note"))), (
-        "the less, the more"
-    )
+    assert f"Const(value={FIT // (4 * 9000)}, " in repr(planned(asked.format(9000, "note"))), "the less, the more"
     found = planned(asked.format(1100, "note || note"))
     assert isinstance(found, Diagnostic) and found.code == "PQL0407", found
     assert "texts could be made for each of 1,100 rows" in found.message

@@ -19,6 +19,7 @@ from privql.kernel.cost import GRID, Cost, amount_text, check_chargeable, check_
     [
         ("0.1", Fraction(1, 10)),
         (" 1/3 ", Fraction(1, 3)),
+        ("0.5" + "0" * 497, Fraction(1, 2)),
         ("1e-17", Fraction(1, 10**17)),
         ("1.00000000000000001", 1 + Fraction(1, 10**17)),
         (".5", Fraction(1, 2)),
@@ -38,7 +39,23 @@ def test_an_amount_is_what_a_person_means(written: Any, meant: Fraction) -> None
 
 
 ABSURD = [
-    *("nan", "inf", "-0.1", "", "x", "1/0", "1_0", "0x1", "1/3/5", "1e", "1e-300", "1e400", "1e99999999999", "9" * 600),
+    *(
+        "nan",
+        "inf",
+        "-0.1",
+        "",
+        "x",
+        "1/0",
+        "1_0",
+        "0x1",
+        "1/3/5",
+        "1e",
+        "1e-300",
+        "1e400",
+        "1e99999999999",
+        "9" * 600,
+        "0.5" + "0" * 498,
+    ),
     *(float("nan"), float("inf"), -1, -0.5, 1e300, 1e-300, True, False, None, np.bool_(True), 1j, 10**6000),
     *(Decimal("NaN"), Decimal("1E+999999999"), Fraction(1, 1009), Fraction(1, 10**105), "١", "2097152"),
 ]

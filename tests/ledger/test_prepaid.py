@@ -12,6 +12,7 @@ from privql.kernel.cost import Cost
 from privql.kernel.events import Event, Events, written
 from privql.kernel.filters import DEFAULT
 from privql.kernel.losses import loss_of
+from privql.kernel.parallel import InParts
 from privql.ledger import (
     Ledger,
     LedgerError,
@@ -249,3 +250,12 @@ def test_an_answer_ends_the_waiting() -> None:
         made.reserve(ask("new"))
     made.release(permit, b"7")
     assert isinstance(made.reserve(ask("new")), Permit)
+
+
+def test_a_plan_of_one_part_is_charged_there_though_units_change_it() -> None:
+    """Each query reads that part alone; of two parts, a unit that went from one to the other meets both."""
+    one, other = InParts("ward", ("a",), True), InParts("ward", ("b",), True)
+    assert room.place_of([one, one]) == one
+    assert room.place_of([one, other]) is None and room.place_of([one, None]) is None
+    both = [InParts("ward", parts) for parts in (("b",), ("a", "b"))]
+    assert room.place_of(both) == InParts("ward", ("a", "b"))
