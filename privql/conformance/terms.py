@@ -91,7 +91,7 @@ class Terms:
     def relation(self, unit: str | None) -> Relation:
         units = {None: None, "u": ("u", INT), "v": ("v", TEXT)}
         made: Relation = Scan("table", Unit("unit"), units[unit], False, COLUMNS)
-        for _ in range(self.random.choice((0, 1, 1, 2, 3))):
+        for step in range(self.random.choice((0, 1, 1, 2, 3))):
             columns = types(made)
             if self.random.random() < 0.4:
                 made = Filter(made, self.scalar(BOOL, columns, 3))
@@ -102,7 +102,7 @@ class Terms:
             for at in range(self.random.choice((1, 2, 3))):
                 type = self.random.choice((INT, FLOAT, PRICE, TEXT, BOOL, DATE, TIMESTAMP, WIDE))
                 term = self.declared(columns) if self.random.random() < 0.5 else self.scalar(type, columns, 3)
-                kept.append((f"x{at}{len(columns)}", term))
+                kept.append((f"x{step}_{at}", term))
             made = Project(made, tuple(kept))
         if self.random.random() < 0.4:
             made = KeepRows(made, self.random.choice((0, 1, 2, 5)))

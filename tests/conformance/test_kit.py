@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from privql.conformance import kit
 from privql.conformance.kit import QUICK, Extent, Stored, conformance
 from privql.conformance.pools import calls
 from privql.conformance.report import Outcome, Report
+from privql.conformance.terms import Terms
 from privql.engines.duckdb import spelling
 from privql.engines.duckdb.databases import of_values
 from privql.engines.interface import Engine, EngineError
@@ -103,6 +105,17 @@ class _Losing:
     def groups(self, *given: Any) -> Any:
         self._lost()
         return self._real.groups(*given)[1:]
+
+
+def test_no_random_relation_has_two_columns_of_one_name() -> None:
+    """The kernel's rules refuse one that has, and what it means is for nobody to say."""
+    drawn = Terms(Random(1))
+    for _ in range(2000):
+        made = drawn.relation("u")
+        while isinstance(made, terms.Project | terms.Filter | terms.KeepRows):
+            names = [name for name, _ in made.columns] if isinstance(made, terms.Project) else []
+            assert len(set(names)) == len(names), names
+            made = made.input
 
 
 def test_rows_that_are_lost_and_connections_too(monkeypatch: pytest.MonkeyPatch) -> None:
