@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,12 @@ def test_a_plan_of_one_part_is_charged_there_though_units_change_it() -> None:
     assert room.place_of([one, other]) is None and room.place_of([one, None]) is None
     both = [InParts("ward", parts) for parts in (("b",), ("a", "b"))]
     assert room.place_of(both) == InParts("ward", ("a", "b"))
+
+
+def test_a_plan_is_charged_in_the_fewest_parts_that_hold_all_its_queries() -> None:
+    places = [InParts(partition, parts) for partition in ("ward", "day") for parts in (("a",), ("b",), ("a", "b"))]
+    places += [InParts(partition, (part,), True) for partition in ("ward", "day") for part in ("a", "b")]
+    for size in range(4):
+        for where in product([*places, None], repeat=size):
+            holding = [one for one in places if where and all(each is not None and each <= one for each in where)]
+            assert room.place_of(where) == min(holding, key=lambda one: len(one.parts), default=None), where
