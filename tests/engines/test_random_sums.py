@@ -32,6 +32,16 @@ def test_the_engine_computes_what_the_reference_says(seed: int, tmp_path: Path) 
         assert found is None, found
 
 
+def test_without_its_optimizer_the_engine_does_what_is_written() -> None:
+    """So that what is held against each other are two ways."""
+    for optimizer in (True, False):
+        with DuckDBEngine({}, optimizer=optimizer) as opened:
+            ((_, plan),) = opened._connection.execute(
+                "EXPLAIN SELECT i FROM range(3) AS r(i) WHERE 1 + 1 = 2"
+            ).fetchall()
+            assert ("Filter" in plan) != optimizer, plan
+
+
 # ---- planted faults, each of which the kit must see
 
 

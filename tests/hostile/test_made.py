@@ -6,6 +6,8 @@ Few words make long texts: of each row, of each public row that one private row 
 from __future__ import annotations
 
 from string import ascii_lowercase
+from types import SimpleNamespace
+from typing import cast
 
 import pandas as pd
 import pytest
@@ -20,6 +22,7 @@ from privql.kernel.sums import Sums
 from privql.kernel.terms import Gather
 from privql.pipeline.check import check_text
 from privql.plan import lengths, weight
+from privql.plan.related import Related
 from privql.policy.build import build_catalog
 from tests.hostile.test_resources import keeping
 
@@ -158,6 +161,22 @@ def test_tables_that_only_come_together_share_what_fits_and_those_that_meet_mult
     assert limits(made.format("") + beside) == {fit // 2}
     assert limits(made.format(" JOIN calls AS b ON b.id = a.id")) == {int(fit**0.5)}
     assert limits(made.format(" JOIN patients AS b ON b.id = a.id")) == {fit}  # of one row each, none is left out
+
+
+@pytest.mark.parametrize("met", [1, 5])
+@pytest.mark.parametrize("tables", [1, 2, 3, 6])
+def test_no_more_rows_are_read_than_fit_and_hardly_fewer(tables: int, met: int) -> None:
+    """First as if rows only came together, then as if all of them met; one is read in any case."""
+
+    class Many:
+        _tables, meetings, fits = tables, SimpleNamespace(met=met), staticmethod(lambda _: False)
+
+    for most in (*range(200), *range(200, FIT // weight.LITTLE, 97)):
+        together, meeting = (light.rows for light in Related.lighter(cast(Related, Many), most, 7))
+        assert together is not None and meeting is not None and min(together, meeting) >= 1
+        assert together == 1 or together * tables * met <= most
+        assert meeting == 1 or meeting**tables * met <= most
+        assert (together + 1) * tables * met > most and (meeting + 2) ** tables * met > most
 
 
 def test_one_row_a_unit_is_one_row() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
 from privql.audit import reference
-from privql.check.env import Env
+from privql.check.env import Env, PublicValues
 from privql.check.relations import Aggregate
 from privql.diagnostics import NOWHERE, Source
 from privql.domains import Domain, finite, held, interval
@@ -26,6 +27,7 @@ from privql.plan.bounds import contribution
 from privql.plan.declared import enforced
 from privql.plan.program import Plan
 from privql.policy.build import build_catalog
+from privql.syntax import ast
 
 DAY = 19_723  # 2024-01-01
 COLUMNS: list[tuple[str, tuple[Value, ...], str]] = [
@@ -56,13 +58,30 @@ COLUMNS: list[tuple[str, tuple[Value, ...], str]] = [
 ]  # fmt: skip
 
 
-def environment(*columns: str, table: str = "UNIT person KEY") -> Env:
+def environment(*columns: str, table: str = "UNIT person KEY", public: PublicValues | None = None) -> Env:
     text = f"""CREATE UNIT person;
         CREATE PRIVATE TABLE t (id TEXT {table}, {", ".join(columns)});
+        CREATE PUBLIC TABLE codes (code INT KEY);
         CREATE BUDGET b FOR UNIT person EPSILON 1000;"""
     catalog, found = build_catalog(Source(text, "policy"))
     assert not [d for d in found if d.severity == "error"], [str(d) for d in found]
-    return Env(catalog)
+    return Env(catalog, public=public)
+
+
+class Codes:
+    """A public table that holds these values, or cannot be read."""
+
+    def __init__(self, held: tuple[Value, ...] | None) -> None:
+        self.held = held
+
+    def column(self, table: str, column: str) -> tuple[Value, ...] | None:
+        return self.held
+
+    def query(self, query: ast.Query) -> tuple[Value, ...] | None:
+        return self.held
+
+    def most_alike(self, table: str, columns: tuple[str, ...]) -> int | None:
+        return None
 
 
 @pytest.mark.parametrize(("declaration", "values", "domain"), COLUMNS)
@@ -79,6 +98,18 @@ def test_what_is_declared_is_made_true(declaration: str, values: tuple[Value, ..
             kept = clamped(Fraction(value), believed)
             grid = believed.grid
             assert abs(Fraction(found) - kept) <= (grid / 2 if grid is not None else 0), (value, found)
+
+
+@pytest.mark.parametrize("held", [None, (), (5,), (1, 5, 7), (1, None)])
+@pytest.mark.parametrize("ends", ["", " NOT NULL"])
+def test_what_a_query_does_not_list_is_null_and_what_dangles_stays(held: tuple[Value, ...] | None, ends: str) -> None:
+    of_query, of_table = f"x INT IN (SELECT code FROM codes){ends}", f"x INT REFERENCES codes(code){ends}"
+    for column, public in product((of_query, of_table), (Codes(held), None)):
+        env = environment(column, public=public)
+        term = enforced(env.catalog.tables[0].columns[1], env)
+        known = None if public is None or column == of_table else held
+        for value in (*range(9), None):
+            assert evaluate_term(term, {"x": value}) == (value if known is None or value in known else None)
 
 
 def clamped(value: Fraction, domain: Domain) -> Fraction:

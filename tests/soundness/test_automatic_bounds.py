@@ -80,6 +80,16 @@ def test_a_unit_moves_what_is_counted_by_one_and_one_way(table: str, wanted: str
         assert farthest == 1
 
 
+@pytest.mark.parametrize(
+    "wanted", ["SUM(w BOUNDS AUTO)", "AVG(-ABS(w) BOUNDS AUTO)", "AVG(GREATEST(w, 0) BOUNDS AUTO)"]
+)
+def test_what_is_tried_of_a_float_doubles_twice_over_from_the_finest_to_the_farthest(wanted: str) -> None:
+    (search,) = planned("people", wanted).searches
+    far = [max(-low, high) for low, high in search.intervals]
+    assert (far[0], far[1], far[2], far[-1]) == (2**-40, 2**-39, 3 * Fraction(2**-40), 2**60)
+    assert all(there == 2 * here for here, there in zip(far[1:], far[3:], strict=False))
+
+
 @pytest.mark.parametrize(("table", "wanted"), QUERIES)
 def test_within_what_was_found_no_neighbour_moves_a_sum_beyond_its_claim(table: str, wanted: str) -> None:
     """The price was fixed before; sensitivities and noise follow the bounds."""
