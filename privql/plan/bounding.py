@@ -10,6 +10,7 @@ from privql.frozen import frozen
 from privql.kernel import rules
 from privql.kernel.scalars import Field, Scalar, Value
 from privql.kernel.stable import Stable
+from privql.plan.meetings import cut
 
 
 @frozen
@@ -36,7 +37,7 @@ class Bounds:
         """Of the rows in the groups that are kept, so many: both by a keyed hash."""
         if self.groups is not None:
             stable = rules.keep_groups(stable, self.keys, self.groups, self.listed)
-        return stable if self.rows is None or self.rows == stable.rows else rules.keep_rows(stable, self.rows)
+        return stable if self.rows is None else cut(stable, self.rows)
 
 
 def bounds_of(stable: Stable, keys: tuple[GroupingKey, ...], rows: int | None, groups: int | None) -> Bounds:
