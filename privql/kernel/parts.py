@@ -127,13 +127,15 @@ def _narrowed(made: Within, condition: Scalar) -> Within:
 
 
 def _one_of(made: Within, field: Field, values: Iterable[Scalar]) -> Within:
-    """A NULL equals nothing, so a row that stays has one of the others."""
+    """A NULL equals nothing, so a row that stays has one of the others. Of another type than the part's, what is equal
+    may be written otherwise."""
     named: set[Value] = set()
+    ((_, type),) = made.partition.input.columns
     for one in values:
-        if not isinstance(one, Const) or one.type != field.type:
+        if not isinstance(one, Const) or not one.type == field.type == type:
             return made
         named |= set() if one.value is None else {one.value}
-    if field.name not in made.columns or field.type.kind not in DIVIDING:
+    if field.name not in made.columns:
         return made
     return replace(made, values=frozenset(named) if made.values is None else made.values & named)
 

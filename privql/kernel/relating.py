@@ -10,7 +10,7 @@ from privql.kernel.proved import RULE, Unproved
 from privql.kernel.scalars import Field, Scalar, fields
 from privql.kernel.stable import Sets, Stable, one_unit, owned
 from privql.kernel.terms import Combine, Join, Lookup, Mark, Public, SetOperation
-from privql.kernel.wellformed import Columns, beside, named, named_by, reads
+from privql.kernel.wellformed import Columns, named, named_by, reads
 
 Pairs = tuple[tuple[Scalar, Scalar], ...]
 
@@ -100,11 +100,10 @@ def mark(input: Stable, column: str, among: Stable | Public, on: Pairs = (), whe
     else:
         theirs = named_by(among)
     _meeting(input.columns, theirs, on, where)
-    own = frozenset((column,))
-    fixed = input.fixed | (own if _asks_alike(input, on, where) else frozenset())
+    fixed = input.fixed | (frozenset((column,)) if _asks_alike(input, on, where) else frozenset())
     term = Mark(input.term, column, among.term if isinstance(among, Stable) else among, on, where)
     why = "mark", (input, among) if isinstance(among, Stable) else (input,)
-    return replace(input, term=term, columns=beside(input.columns, own), fixed=fixed, why=why, by=RULE)
+    return replace(input, term=term, columns=named((*input.columns, column)), fixed=fixed, why=why, by=RULE)
 
 
 def combine(op: SetOperation, left: Stable, right: Stable, columns: tuple[tuple[str, str, str], ...]) -> Stable:
@@ -133,7 +132,7 @@ def _meeting(ours: Columns, theirs: Columns, on: Pairs, where: Scalar | None) ->
     for one, other in on:
         reads(one, ours)
         reads(other, theirs)
-    both = beside(ours, theirs)
+    both = named((*ours, *theirs))
     reads(where, both)
     return both
 

@@ -16,7 +16,7 @@ from privql.kernel.relating import mark
 from privql.kernel.scalars import BOOL, Apply, Field, Scalar, Value, fields
 from privql.kernel.stable import ONE_ROW, Sets, Stable, owned
 from privql.kernel.terms import Filter, Gather, KeepRows, Once, Project, Scan, UnitPart, Window
-from privql.kernel.wellformed import beside, call, feature, named, ordered, reads
+from privql.kernel.wellformed import call, feature, named, ordered, reads
 
 
 def scan(term: Scan) -> Stable:
@@ -155,7 +155,7 @@ def window(
         reads(value, input.columns)
     for _, made in calls:
         call(made, input.columns)
-    columns = beside(input.columns, named(name for name, _ in calls))
+    columns = named((*input.columns, *(name for name, _ in calls)))
     term, why = Window(input.term, partition, order, calls), ("window", (input,))
     return replace(input, term=term, columns=columns, why=why, by=RULE)
 

@@ -130,7 +130,3 @@ def named(names: Iterable[str]) -> Columns:
 
 def named_by(public: Public) -> Columns:
     return named(name for name, _ in public.columns)
-
-
-def beside(one: Columns, other: Columns) -> Columns:
-    return named((*one, *other))

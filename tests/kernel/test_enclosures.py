@@ -73,6 +73,14 @@ def test_few_bits_enclose_what_many_say(name: str) -> None:
             assert low <= high <= low + apart
 
 
+def test_no_chance_is_less_than_none() -> None:
+    """Of few bits, too: whatever is divided by one of them has its sign."""
+    for bits in range(1, 12):
+        for units in range(1, 14):
+            base = max(SEEN.reach + 1 - units, 0)
+            assert all(SEEN._tail(j, base, bits)[0] >= 0 for j in range(base, SEEN.reach + 2))
+
+
 def test_where_a_search_begins_is_found_to_the_last_digits_and_on_the_right_side() -> None:
     for start in (n * 10.0**place for n in (1, 1.7, 3, 8.9) for place in (-200, -9, -1, 0, 3, 60)):
         assert start <= solved(lambda x, start=start: x >= start) <= start * (1 + 1e-14)

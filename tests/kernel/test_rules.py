@@ -12,7 +12,6 @@ import pytest
 from privql.audit import reference
 from privql.kernel import relating, rules
 from privql.kernel.features import (
-    STEP_LIMIT,
     Bits,
     Extreme,
     Feature,
@@ -363,7 +362,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     # bounds
     "no row at all": lambda: rules.keep_rows(VISITS, 0),
     "no public row": lambda: relating.lookup(VISITS, PUBLIC, (), None, 0, False),
-    "steps without a bound": lambda: rules.gather(VISITS, (), (("a", Total(replace(STEPS, high=STEP_LIMIT + 1))),)),
+    "steps without a bound": lambda: rules.gather(VISITS, (), (("a", Total(replace(STEPS, high=2**62 + 1))),)),
     # a proof of something else
 }
 
@@ -372,6 +371,11 @@ REFUSED: dict[str, Callable[[], object]] = {
 def test_steps_reach_to_their_limit(low: int, high: int) -> None:
     assert rules.gather(VISITS, (), (("a", Total(replace(STEPS, low=low, high=high))),)).rows == 1
     assert over(("a", Over(Tally(), Frame("ROWS", low, high)))).columns > VISITS.columns
+
+
+def test_factors_reach_to_their_limit() -> None:
+    for low, high in ((0, 2**40), (-1, 2**40 - 1), (-(2**40), 0)):
+        assert of_groups(Moment((Steps(V, Fraction(1), low, high),) * 2)).rows == 1
 
 
 def of_groups(feature: Feature) -> Stable:

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privql.kernel.cost import GRID, Cost, amount_text, check_chargeable, check_delta, check_epsilon, parse_amount
+from privql.kernel.cost import (
+    GRID,
+    Cost,
+    amount_text,
+    check_chargeable,
+    check_delta,
+    check_epsilon,
+    parse_amount,
+    parse_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +82,13 @@ def test_what_is_no_amount_is_refused_in_one_sentence(value: Any) -> None:
 def test_an_epsilon_that_no_query_means_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         check_epsilon(value)
+
+
+def test_exponents_are_taken_up_to_a_limit() -> None:
+    for sign in ("", "-"):
+        assert parse_number(f"1e{sign}500") == Fraction(10) ** int(f"{sign}500")
+        with pytest.raises(ValueError, match="exponent"):
+            parse_number(f"1e{sign}501")
 
 
 def test_epsilons_at_the_limits() -> None:

@@ -27,6 +27,15 @@ def test_table_is_the_running_sum_of_the_law(scale: Fraction) -> None:
         assert entry == min(scaled_floor(total, 64), TOP_WORD), k
 
 
+def test_beyond_a_table_is_hardly_anything() -> None:
+    """What is decided there takes longer, and might be told from the time: at no scale is it likelier than is said."""
+    for scale in (*SMALL, Fraction(26), Fraction(25 * 1024), Fraction(10**30)):
+        law, *digits = (table.law for table in _tables(scale))
+        below, above = law.cdf(law.first, 128)[1], (1 << 128) - law.cdf(law.first + (1 << law.depth) - 2, 128)[0]
+        assert max(below, above) < 1 << 128 - 58 and law.start_bits == 64
+        assert len(digits) == next(n for n in range(20) if scale <= 25 * 1024**n)
+
+
 def test_of_the_normal_law_a_half_is_exact_and_one_precision_is_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
