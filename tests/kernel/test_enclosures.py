@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 
 from privql.kernel import found, gaussian, normal, plans, selection, tails, two
 from privql.kernel.enclosure import Bounds, exp_minus, quotient
-from privql.kernel.logarithm import log
+from privql.kernel.logarithm import log, log_near_one
 from privql.kernel.search import solved
 from privql.kernel.selection import Count
 from privql.noise.exponential import _weights
@@ -71,6 +72,16 @@ def test_few_bits_enclose_what_many_say(name: str) -> None:
             low, high = bounds(x, bits)
             assert low << MANY - bits <= most and least <= high << MANY - bits
             assert low <= high <= low + apart
+
+
+@pytest.mark.parametrize("bits", range(11))
+def test_the_logarithm_of_every_number_of_few_bits_is_enclosed(bits: int) -> None:
+    one = 1 << bits
+    for x in range(one, 2 * one + 1):
+        low, high = log_near_one((x, x), bits)
+        assert low <= math.log1p((x - one) / one) * one + 1e-9 and low <= high <= low + 2 * bits + 2
+        assert math.log1p((x - one) / one) * one <= high + 1e-9
+        assert log_near_one((one, x), bits) == (0, high) and log_near_one((x, 2 * one), bits)[0] == low
 
 
 def test_no_chance_is_less_than_none() -> None:
