@@ -48,7 +48,7 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
     tests += conjuncts(condition)
     if len(leaves) == 1 and not _lateral(leaves[0]):
         rest = both(tests)
-        return rel if rest is None else Where(rel, rest)
+        return leaves[0] if rest is None else Where(leaves[0], rest)
     reads = {test: read_inside(test, context) for test in tests}
     columns = [set(produced(leaf)) for leaf in leaves]
     everything = set().union(*columns)
@@ -92,15 +92,15 @@ def _taken_apart(test: Scalar, context: Context) -> bool:
 
 
 def _flatten(rel: Rel, leaves: list[Rel], tests: list[Scalar]) -> None:
-    if isinstance(rel, Joined) and rel.kind in ("INNER", "CROSS") and not rel.lateral:
+    if not isinstance(rel, Joined) or rel.kind not in ("INNER", "CROSS"):
+        leaves.append(rel)
+        return
+    if rel.lateral:
+        leaves.append(replace(rel, on=None))
+    else:
         _flatten(rel.left, leaves, tests)
         _flatten(rel.right, leaves, tests)
-        tests += conjuncts(rel.on)
-    elif isinstance(rel, Joined) and rel.kind in ("INNER", "CROSS") and isinstance(rel.right, Each):
-        leaves.append(replace(rel, on=None))
-        tests += conjuncts(rel.on)
-    else:
-        leaves.append(rel)
+    tests += conjuncts(rel.on)
 
 
 def _next(

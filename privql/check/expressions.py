@@ -179,15 +179,10 @@ def _binary(node: ast.Binary, place: Place) -> Typed:
     if op in ("and", "or"):
         # facts of the left side hold where the right side matters, but totality means no guard is needed
         return _flat(op, left, right, node.span)
-    if op == "div" and {left.type.kind, right.type.kind} <= {"INT", "NULL"} | (
-        {"TEXT"} if _texts(left, right) else set()
-    ):
+    # a text written there becomes what stands beside it
+    if op == "div" and {side.type.kind for side in (left, right) if side.text is None} <= {"INT", "NULL"}:
         op = "int_div"
-    return apply(op, [left, right], node.span)
-
-
-def _texts(left: Typed, right: Typed) -> bool:
-    return all(side.text is not None or side.type.kind != "TEXT" for side in (left, right))
+    return apply(op, [left, right], node.span, name=node.op)
 
 
 def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:

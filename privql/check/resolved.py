@@ -31,9 +31,10 @@ def _resolved(node: ast.Column, place: Place) -> Attribute:
         return place.scope.resolve(node.path, node.span)
     except PrivQLError as unknown:
         made = place.not_yet.get(fold(node.path[0])) if len(node.path) == 1 else None
-        if made is not None and unknown.diagnostics[0].code == "PQL0202":
+        (found,) = unknown.diagnostics
+        if made is not None and found.code == "PQL0202":
             raise _of_the_output(node, made) from None
-        if not any(found.fixes for found in unknown.diagnostics):
+        if not found.fixes:
             _meant_as_text(node, place)
         raise
 

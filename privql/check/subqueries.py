@@ -153,7 +153,8 @@ def untied(
     outside = outer_ids(scope) - own
     parts = conjuncts(condition.term)
     around = {part: read_inside(part, context) & outside for part in parts}
-    tied = [part for part in parts if around[part] and (secret or _of_private_rows(around[part], scope, context))]
+    known = context.correlations[-1].private if context.correlations else set()  # private rows around, in this query
+    tied = [part for part in parts if around[part] and (secret or around[part] & known)]
     if not tied:
         return condition, []
     if not context.correlations or context.correlations[-1].select is not select:
@@ -162,16 +163,6 @@ def untied(
         raise not_yet("a query within a correlated query over private rows", condition.span, "join instead")
     rest = [part for part in parts if part not in tied]
     return replace(condition, term=both(rest) or Const(True, BOOL)), tied
-
-
-def _of_private_rows(ids: set[str], scope: Scope, context: Context) -> bool:
-    if context.correlations and (context.correlations[-1].seen or context.correlations[-1].released):
-        return bool(ids & context.correlations[-1].private)
-    return any(
-        any(column.id in ids for column in around.every_column())
-        and any(column.label is Label.PRIVATE for column in around.every_column())
-        for around in scope.around()
-    )
 
 
 def tie_groups(tied: Sequence[Scalar], select: ast.Select, scope: Scope, span: Span) -> list[tuple[Scalar, Scalar]]:

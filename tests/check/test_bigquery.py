@@ -75,6 +75,18 @@ SAME = [
         "SELECT a, COUNT(*) FROM (SELECT DISTINCT a FROM UNNEST([3, 4]) AS u (a)) JOIN patients ON age = a"
         " GROUP BY 1 KEYS (SELECT DISTINCT a FROM UNNEST([3, 4]) AS u (a)) SPEND EPSILON 1",
     ),
+    (
+        f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) t.town, COUNT(*) FROM patients"
+        " RIGHT OUTER JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town) GROUP BY 1",
+        "SELECT t.town, COUNT(*) FROM patients JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town)"
+        " GROUP BY t.town KEYS (SELECT DISTINCT name AS town FROM regions) SPEND EPSILON 1",
+    ),
+    (
+        f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) COUNT(*), t.town FROM patients"
+        " RIGHT OUTER JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town) GROUP BY 2",
+        "SELECT COUNT(*), t.town FROM patients JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town)"
+        " GROUP BY t.town KEYS (SELECT DISTINCT name AS town FROM regions) SPEND EPSILON 1",
+    ),
     (  # a note of what FROM says is not said twice
         f"{FORM} (epsilon = 1) COUNT(*) FROM patients p JOIN (SELECT code FROM regions SPEND EPSILON 1) r"
         " ON p.region = r.code",
@@ -231,6 +243,20 @@ REFUSED = [
         "PQL0108",
         "regions",
         "KEYS",
+    ),
+    *(
+        (
+            f"{FORM} (epsilon = 1, group_selection_strategy = PUBLIC_GROUPS) town FROM patients"
+            f" RIGHT JOIN (SELECT DISTINCT name AS town FROM regions) AS t USING (town) GROUP BY {position}",
+            code,
+            at,
+            help,
+        )
+        for position, code, at, help in (
+            ("0", "PQL0206", "0", "write 1"),
+            ("2", "PQL0206", "2", "write 1"),
+            ("1.5", "PQL0306", "town", "GROUP BY"),
+        )
     ),
     (
         "SELECT WITH ANONYMIZATION OPTIONS (epsilon = 1) ANON_COUNT(*) FROM patients",

@@ -87,6 +87,8 @@ WRONG = [
     ("SELECT 1 FROM regions JOIN stations USING (nothing)", "PQL0202"),
     ("SELECT open, (WITH x AS (SELECT r.code AS c) SELECT c FROM x) FROM regions r GROUP BY open", "PQL0306"),
     ("SELECT a.x FROM (SELECT 1 AS x) AS a, (SELECT a.x + 1 AS y) AS b", "PQL0201"),
+    ("SELECT IF(open, 1) FROM regions", "PQL0301"),
+    ("SELECT IF(open, 1, 2, 3) FROM regions", "PQL0301"),
 ]
 
 
@@ -111,6 +113,7 @@ LITERALS = [
     # implicit casts: INT, DECIMAL, FLOAT; DATE, TIMESTAMP
     ("SELECT 1 = 1.0, 1.5 = 1.5e0, DATE '2024-01-01' = TIMESTAMP '2024-01-01 00:00:00'", [(True, True, True)]),
     ("SELECT 7 / 2, 7 / 2.0, 7 / 2e0", [(3, 3.5, 3.5)]),
+    ("SELECT '7' / 2, 7 / '2', '7' / 2.0, 7e0 / '2'", [(3, 3, 3.5, 3.5)]),
     ("SELECT id FROM stations WHERE code IN (SELECT code FROM regions) AND id < 2.5 ORDER BY 1", [(1,), (2,)]),
 ]  # fmt: skip
 
@@ -118,6 +121,11 @@ LITERALS = [
 @pytest.mark.parametrize(("query", "rows"), LITERALS)
 def test_a_literal_takes_its_partners_type(query: str, rows: list[tuple[object, ...]], session: Session) -> None:
     assert list(session.run(query).rows) == rows
+
+
+def test_what_a_division_does_not_take_is_said_of_it(session: Session) -> None:
+    (found,) = session.check("SELECT '7' / '2'").diagnostics
+    assert found.message == "`/` does not take (TEXT, TEXT)"
 
 
 @pytest.mark.parametrize(

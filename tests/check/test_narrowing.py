@@ -268,6 +268,14 @@ def test_groups_are_those_that_a_condition_leaves() -> None:
         assert len(key.members or ()) == days
 
 
+@pytest.mark.parametrize("condition", ["a > 3", "a <= 3 OR a IS NULL", "NOT (b > 2)", "a > 3 AND b < 2", "k", "b <= 2"])
+def test_if_learns_from_its_condition_what_case_does(condition: str) -> None:
+    for then, otherwise in (("a", "NULL"), ("b", "a"), ("1", "b"), ("a", "a * 2"), ("b * 2 - a", "1"), ("a < 3", "k")):
+        terms = f"IF({condition}, {then}, {otherwise})", f"CASE WHEN {condition} THEN {then} ELSE {otherwise} END"
+        keys = [block(f"SELECT {x} AS x, COUNT(*) FROM people GROUP BY x SPEND EPSILON 1").keys[0] for x in terms]
+        assert keys[0].members == keys[1].members is not None, terms
+
+
 def test_no_value_that_a_condition_lets_through_is_cut_off() -> None:
     """Random conditions of random functions of one column, over every value of it."""
     choice = random.Random(5)

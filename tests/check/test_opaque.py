@@ -72,6 +72,16 @@ def test_a_hidden_column_is_read_nowhere(text: str, session: Session) -> None:
     assert said(session, text) == ["PQL0406"]
 
 
+@pytest.mark.parametrize("operation", ["UNION ALL", "UNION", "INTERSECT", "EXCEPT"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_beside_nulls_an_identifier_may_be_read_as_little(operation: str, turned: bool, session: Session) -> None:
+    sides = ["SELECT patient_id AS i, patient_id AS x FROM patients", "SELECT patient_id AS i, NULL AS x FROM patients"]
+    one, other = reversed(sides) if turned else sides
+    met = f"SELECT COUNT(*) FROM ({one} {operation} {other}) AS t"
+    assert said(session, met) == []
+    assert said(session, f"{met} WHERE x = 'p1'") == ["PQL0405"]
+
+
 @pytest.mark.parametrize("text", NOT_IN_STAR)
 def test_a_star_brings_no_hidden_column(text: str, session: Session) -> None:
     assert said(session, text) == ["PQL0202"]

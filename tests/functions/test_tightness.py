@@ -198,3 +198,16 @@ def test_casts_keep_what_is_known() -> None:
     assert cast(moments("2024-01-01", "2024-01-03"), DATE).members(5) == (19723, 19724, 19725)
     assert shown(cast((TEXT, finite(["1", "x", " 2 "], False)), INT)) == "{1, 2} or NULL"
     assert shown(cast(of(INT, 1, 5), BOOL)) == "{TRUE}"
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, None), (0, None), (None, 5)])
+def test_what_overflows_nowhere_is_null_nowhere_without_bounds(low: int | None, high: int | None) -> None:
+    for op, types in (
+        *((op, (FLOAT, PRICE)) for op in ("floor", "ceil", "trunc", "abs", "neg", "sign")),
+        ("bits_not", (INT,)),
+        ("last_day", (DATE, TIMESTAMP)),
+    ):
+        for type in types:
+            assert not inferred(op, of(type, low, high)).nullable, (op, type)
+    for source, wanted in ((INT, FLOAT), (PRICE, FLOAT), (TIMESTAMP, DATE), (DATE, TIMESTAMP)):
+        assert not infer("cast", (source,), wanted, (of(source, low, high)[1],)).nullable, (source, wanted)

@@ -160,12 +160,15 @@ class _Waiting:
 def _put(root: Path, change: Change, functions: list[FunctionType]) -> bool:
     codes = _codes(compile(change.tree((root / change.path).read_text("utf-8")), str(root / change.path), "exec"))
     found = [one for one in functions if one.__code__.co_qualname == change.function]
+    changed = False
     try:
         for one in found:
-            one.__code__ = codes[change.function, one.__code__.co_firstlineno]
+            code = codes[change.function, one.__code__.co_firstlineno]
+            changed |= code != one.__code__  # what a parameter is by default, the code around computes
+            one.__code__ = code
     except (KeyError, ValueError):  # another name, or other variables of what is around it
         return False
-    return bool(found)
+    return changed
 
 
 def _codes(code: CodeType) -> dict[tuple[str, int], CodeType]:
