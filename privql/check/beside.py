@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import TypeGuard
 
 from privql.check.columns import produced
 from privql.check.conditions import both, conjuncts, equated
@@ -57,7 +58,7 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
         if not private(leaf):  # a query that was taken apart is put together beside private rows alone
             own = [test for test in own if not _taken_apart(test, context)]
         tests = [test for test in tests if test not in own]
-        if isinstance(leaf, Joined) and _lateral(leaf):
+        if _lateral(leaf):
             before = produced(leaf.left).keys()
             below = [test for test in own if reads[test] & everything <= before]
             own = [test for test in own if test not in below]
@@ -81,7 +82,7 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
     return made if rest is None else Where(made, rest)
 
 
-def _lateral(leaf: Rel) -> bool:
+def _lateral(leaf: Rel) -> TypeGuard[Joined]:
     """Rows beside what a query makes of each: what was asked of these rows alone arranges them first."""
     return isinstance(leaf, Joined) and isinstance(leaf.right, Each)
 

@@ -46,6 +46,9 @@ def checked(query: str) -> StatementCheck:
         (f"{VISIT} WHERE 1 < (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.vid > p.vid)", VISITS),
         (f"{VISIT} WHERE 1 < ({OTHERS} LIMIT 1)", VISITS),
         (f"{PATIENT}, LATERAL (SELECT w.floor FROM wards w WHERE w.ward = p.ward) x", 1),
+        (f"{PATIENT}, visits o, LATERAL ({OTHERS} LIMIT 1) x WHERE o.pid = p.pid", VISITS),
+        (f"{PATIENT}, visits o, LATERAL ({OTHERS} LIMIT 2) x WHERE x.minutes > o.vid AND o.pid = p.pid", 2 * VISITS),
+        (f"{PATIENT}, wards w, LATERAL ({OTHERS} LIMIT 1) x WHERE w.ward = p.ward AND w.floor > x.minutes", 1),
     ],
 )
 def test_a_unit_has_no_more_rows_than_its_rows_and_what_each_of_them_is_answered(query: str, rows: int) -> None:
