@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from privql.check.columns import produced
@@ -15,27 +15,82 @@ from privql.kernel.scalars import Apply, Const, Field, Scalar, fields
 
 def replaced(term: Scalar, known: Mapping[Scalar, Field], context: Context) -> Scalar:
     """The expression with these parts of it, and of the queries inside it, known by a column."""
-    found = known.get(term)
-    if found is not None:
-        return found
-    match term:
-        case Apply(op=op, args=args, type=type):
-            return Apply(op, tuple(replaced(arg, known, context) for arg in args), type)
-        case Field(name=name, type=type) if name in context.subqueries:
-            return Field(_subquery(name, known, context), type)
-        case _:
-            return term
+    return _Renaming(dict(known), context).term(term)
+
+
+def rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
+    return _Renaming(dict(known), context).record(node)
+
+
+@dataclass
+class _Renaming:
+    """A query that is read several times is made anew once: a short text reads one very often, through queries that
+    read it more than once each."""
+
+    known: dict[Scalar, Field]
+    context: Context
+    shared: dict[str, str] = field(default_factory=dict)
+
+    def term(self, term: Scalar) -> Scalar:
+        found = self.known.get(term)
+        if found is not None:
+            return found
+        match term:
+            case Apply(op=op, args=args, type=type):
+                return Apply(op, tuple(self.term(arg) for arg in args), type)
+            case Field(name=name, type=type) if name in self.context.subqueries:
+                made = self.known[term] = Field(self._subquery(name), type)
+                return made
+            case _:
+                return term
+
+    def record(self, node: Any) -> Any:
+        def change(record: Any) -> Any:
+            match record:
+                case Field() | Const() | Apply():
+                    return self.term(record)
+                case Shared(name=name):
+                    if name not in self.shared:
+                        self.shared[name] = self._shared_anew(name)
+                    return replace(record, name=self.shared[name])
+                case _:
+                    return None
+
+        return rebuilt(node, change)
+
+    def _subquery(self, name: str) -> str:
+        context = self.context
+        old = context.subqueries[name]
+        new = self.record(old)
+        if new == old:
+            return name
+        id = context.fresh()
+        context.subqueries[id] = new
+        context.add(replace(context.attributes[name], id=id))
+        return id
+
+    def _shared_anew(self, name: str) -> str:
+        """A named query that is correlated reads another column, and so is another query."""
+        old = dict(self.context.shared)[name]
+        new = self.record(old)
+        if new == old:
+            return name
+        anew = f"q{len(self.context.shared) + 1}"
+        self.context.shared.append((anew, new))
+        return anew
 
 
 def read_inside(term: Scalar, context: Context) -> set[str]:
     """The columns that an expression and the queries inside it read, their own among them."""
-    found: set[str] = set()
-    for name in fields(term):
-        if name in context.subqueries:
-            found |= {id for inner in terms_in(context.subqueries[name]) for id in read_inside(inner, context)}
-            found |= {id for rel in _shared(context.subqueries[name], context) for id in _read(rel, context)}
-        else:
-            found.add(name)
+    found, seen, todo = set[str](), set[str](), [term]
+    while todo:
+        names = fields(todo.pop())
+        asked = names & context.subqueries.keys()
+        found |= names - asked
+        for name in asked - seen:
+            todo.extend(terms_in(context.subqueries[name]))
+            todo.extend(part for rel in _shared(context.subqueries[name], context) for part in terms_in(rel))
+        seen |= asked
     return found
 
 
@@ -49,8 +104,9 @@ def around(rel: Rel, context: Context) -> set[str]:
             case Const():
                 pass
             case Field(name=name) if name in context.subqueries:
-                own.add(name)
-                todo.append(context.subqueries[name])
+                if name not in own:  # one that is read several times is looked at once
+                    own.add(name)
+                    todo.append(context.subqueries[name])
             case Field(name=name):
                 read.add(name)
             case Apply(args=args):
@@ -67,45 +123,6 @@ def around(rel: Rel, context: Context) -> set[str]:
                     todo.extend(shared for name, shared in context.shared if name == node.name)
                 todo.extend(inside(node))
     return read - own
-
-
-def _read(rel: Rel, context: Context) -> set[str]:
-    return {id for term in terms_in(rel) for id in read_inside(term, context)}
-
-
-def _subquery(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
-    old = context.subqueries[name]
-    new = rewritten(old, known, context)
-    if new == old:
-        return name
-    id = context.fresh()
-    context.subqueries[id] = new
-    context.add(replace(context.attributes[name], id=id))
-    return id
-
-
-def _shared_anew(name: str, known: Mapping[Scalar, Field], context: Context) -> str:
-    """A named query that is correlated reads another column, and so is another query."""
-    old = dict(context.shared)[name]
-    new = rewritten(old, known, context)
-    if new == old:
-        return name
-    anew = f"q{len(context.shared) + 1}"
-    context.shared.append((anew, new))
-    return anew
-
-
-def rewritten(node: Any, known: Mapping[Scalar, Field], context: Context) -> Any:
-    def change(record: Any) -> Any:
-        match record:
-            case Field() | Const() | Apply():
-                return replaced(record, known, context)
-            case Shared(name=name):
-                return replace(record, name=_shared_anew(name, known, context))
-            case _:
-                return None
-
-    return rebuilt(node, change)
 
 
 def terms_in(node: Any) -> Iterator[Scalar]:

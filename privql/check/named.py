@@ -31,6 +31,7 @@ def private_tables(rel: Rel | Scalar, context: Context) -> tuple[str, ...]:
     """The private tables that a relation, or what is computed of it, reads, those included through which their units
     are reached."""
     out: dict[str, None] = {}
+    seen: set[str] = set()
     todo: list[object] = [rel]
     while todo:
         match todo.pop():
@@ -38,7 +39,9 @@ def private_tables(rel: Rel | Scalar, context: Context) -> tuple[str, ...]:
                 out[name] = None
                 out |= dict.fromkeys(context.env.catalog.reached(name))
             case Field(name=name) if name in context.subqueries:
-                todo.append(context.subqueries[name])
+                if name not in seen:
+                    seen.add(name)
+                    todo.append(context.subqueries[name])
             case Apply() if not context.subqueries:
                 pass
             case node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 
 import pytest
@@ -156,6 +157,19 @@ def test_where_does_not_see_what_is_selected(query: str, help: str, session: Ses
     for fix in found.fixes:
         assert session.check(query[: fix.span.start] + fix.text + query[fix.span.end :]).ok
     assert bool(found.fixes) == help.startswith("repeat")
+
+
+@pytest.mark.parametrize(
+    "around", ["SELECT ({}) FROM stations", "SELECT COUNT(*) FROM patients WHERE age > ({}) SPEND EPSILON 1"]
+)
+def test_a_query_that_is_named_several_times_is_looked_at_once(around: str, session: Session) -> None:
+    """Each of eleven names the one inside it three times: written out, the innermost would stand there 177147 times."""
+    query = "SELECT MAX(staff) FROM stations"
+    for _ in range(11):
+        query = f"SELECT MAX(id) + ({query}) AS x FROM stations HAVING x > 1 AND x < 99"
+    start = time.process_time()
+    assert session.check(around.format(query)).ok
+    assert time.process_time() - start < 1
 
 
 BROKEN = [
