@@ -179,10 +179,7 @@ def _binary(node: ast.Binary, place: Place) -> Typed:
     if op in ("and", "or"):
         # facts of the left side hold where the right side matters, but totality means no guard is needed
         return _flat(op, left, right, node.span)
-    # a text written there becomes what stands beside it
-    if op == "div" and {side.type.kind for side in (left, right) if side.text is None} <= {"INT", "NULL"}:
-        op = "int_div"
-    return apply(op, [left, right], node.span, name=node.op)
+    return apply(op, [left, right], node.span)
 
 
 def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
