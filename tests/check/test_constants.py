@@ -60,7 +60,7 @@ BOUND: list[tuple[object, tuple[ValueType, Value]]] = [
     (-1.5, (FLOAT, -1.5)),
     ("5", (TEXT, "5")),
     (datetime.date(1969, 12, 31), (DATE, -1)),
-    (datetime.datetime(1970, 1, 2, 0, 0, 0, 1), (TIMESTAMP, 86_400_000_001)),  # noqa: DTZ001 - UTC
+    (datetime.datetime.fromisoformat("1970-01-02T00:00:00.000001"), (TIMESTAMP, 86_400_000_001)),
     (Decimal("5"), (INT, 5)),
     (Decimal("-5"), (INT, -5)),
     (Decimal("-5.0"), (decimal(2, 1), Fraction(-5))),
