@@ -103,6 +103,38 @@ _ALL = (
         ("soundness/test_related_engine.py",),
     ),
     Machine(
+        "related-postgres",
+        "PostgreSQL against the reference: random SQL over related tables",
+        "queries",
+        10_000,
+        ("soundness/test_related_postgres.py",),
+    ),
+    Machine(
+        "related-spark",
+        "Spark against the reference: random SQL over related tables",
+        "queries",
+        2_000,
+        ("engines/spark/test_related.py",),
+    ),
+    Machine(
+        "conformance",
+        "the conformance kit on DuckDB, PostgreSQL and Spark: every signature of every operation, and random terms",
+        "cases",
+        1,
+        (
+            "conformance/test_kit.py::test_duckdb_means_what_it_should",
+            "engines/test_postgres.py::test_every_operation_means_what_it_should",
+            "engines/spark/test_conformance.py::test_spark_means_what_it_should",
+        ),
+    ),
+    Machine(
+        "tpch",
+        "TPC-H on PostgreSQL and Spark: the integers that DuckDB computes",
+        "queries",
+        44,
+        ("queries/test_tpch_postgres.py", "engines/spark/test_tpch.py"),
+    ),
+    Machine(
         "arrangements",
         "the same rows in other orders, types and files, on 1 thread and on 8, optimised and not",
         "arrangements",

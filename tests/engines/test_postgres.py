@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from privql.conformance.kit import Extent, conformance
+from privql.conformance.kit import FULL, QUICK, Extent, conformance
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import (
     BOOL,
@@ -64,6 +64,13 @@ def test_every_primitive_means_what_the_reference_says(seed: int) -> None:
         tally["tried"] += 2 * TERMS
         assert report.ok, str(report)
     assert report.cases > 100 and sum(each.refused for each in report.outcomes) < report.cases / 3
+
+
+def test_every_operation_means_what_it_should() -> None:
+    with assured("conformance") as tally:
+        report = conformance(of_values, length(QUICK, FULL), 1, postgres.holds)
+        tally["tried"] += report.cases
+        assert report.ok, str(report)
 
 
 @pytest.mark.parametrize(

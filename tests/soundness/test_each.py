@@ -14,8 +14,8 @@ from privql.finish.table import Table
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from tests.soundness.related import environment, together
+from tests.soundness.related_measured import frames
 from tests.soundness.related_neighbours import SALT, databases, random_public
-from tests.soundness.test_related_engine import frames
 
 VISITS = 3  # a unit's at most
 ENV = environment(VISITS, change_one=False, epsilon=10**6)

@@ -22,8 +22,8 @@ from privql.plan.bounds import contribution
 from tests.assurance import assured, length
 from tests.soundness.plain import Plain
 from tests.soundness.related import HONEST, PUBLIC, Database, environment, honest, policy, together
+from tests.soundness.related_measured import frames
 from tests.soundness.related_neighbours import SALT
-from tests.soundness.test_related_engine import frames
 
 MANY = 1_000_000
 ENV = environment(MANY, change_one=False)

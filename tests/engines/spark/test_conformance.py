@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from privql.conformance.kit import FULL, Extent, Stored, conformance
 from privql.conformance.pools import calls
 from privql.conformance.report import Report
 from privql.engines.interface import Engine
+from tests.assurance import assured, length
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'privql[spark]'")
 
@@ -21,7 +21,6 @@ from privql.engines.spark import dialect as room
 from privql.engines.spark import steps as steps_of
 from privql.engines.sql.expressions import function
 
-SOME = FULL if os.environ.get("PRIVQL_SOAK") else Extent(40, 2, 10**6, 1, 8)
 REFUSED = {"json_array_length", "json_exists", "json_typeof", "json_valid", "json_value", "regexp_count",
            "regexp_extract", "regexp_instr", "regexp_part", "regexp_replace"}  # fmt: skip
 
@@ -35,8 +34,10 @@ def wrong(report: Report) -> list[str]:
 
 
 def test_spark_means_what_it_should(spark: Any) -> None:
-    report = conformance(on(spark), SOME, seed=5)
-    assert report.ok, str(report)
+    with assured("conformance") as tally:
+        report = conformance(on(spark), length(Extent(40, 2, 10**6, 1, 8), FULL), seed=5)
+        tally["tried"] += report.cases
+        assert report.ok, str(report)
     refused = {each.operation for each in report.outcomes if each.refused}
     assert {op for op in refused if op.islower()} <= REFUSED
     tried = {each.operation for each in report.outcomes if each.cases > each.refused}

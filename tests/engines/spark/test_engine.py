@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import privql
 from privql.engines.interface import EngineError
 from privql.functions.scalar import evaluate
 from privql.kernel.features import Steps, Tally, Total
@@ -144,3 +145,14 @@ def test_a_like_takes_time_by_the_length_of_the_text(spark: Any) -> None:
     ((found,),) = spark.sql(f"SELECT {sql}").collect()
     assert found is evaluate("like", (TEXT, TEXT), BOOL, (text, pattern)) is False
     assert time.monotonic() - start < 30
+
+
+def test_a_session_that_python_hands_over_answers(spark: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"person": list(range(3000)), "age": [40] * 3000}), tmp_path / "people.parquet")
+    spark.read.parquet(str(tmp_path / "people.parquet")).createOrReplaceTempView("people")
+    policy = """CREATE UNIT person;
+    CREATE PRIVATE TABLE people (person INT UNIT person KEY, age INT BETWEEN 0 AND 100) FROM lake.people;
+    CREATE BUDGET b FOR UNIT person EPSILON 1000000;"""
+    with privql.connect(policy=policy, analyst="alice", connections={"lake": spark}) as session:
+        (row,) = session.run("SELECT COUNT(*), AVG(age) FROM people SPEND EPSILON 100000").rows
+    assert abs(row[0] - 3000) <= 2 and abs(row[1] - 40) < 0.1
