@@ -101,6 +101,9 @@ class _DuckDB:
     def aggregate(self, function: str, argument: str, of: Of) -> str:
         return f"{function}({argument}){of}"
 
+    def summed(self, argument: str, reach: int | None, of: Of) -> str:
+        return self.aggregate("sum", argument, of)
+
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
         return f"{'max' if greatest else 'min'}({value}){of}"
 

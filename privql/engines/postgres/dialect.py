@@ -45,6 +45,9 @@ class _PostgreSQL(Values):
     def aggregate(self, function: str, argument: str, of: Of) -> str:
         return f"{function}({argument}){of}"
 
+    def summed(self, argument: str, reach: int | None, of: Of) -> str:
+        return self.aggregate("sum", argument, of)
+
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
         if value.type == BOOL:
             return f"bool_{'or' if greatest else 'and'}({value}){of}"

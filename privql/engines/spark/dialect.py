@@ -103,7 +103,14 @@ class _Spark:
         if of.over and of.where:  # a filter of a window that is found to be never TRUE fails when the statement runs
             argument = f"CASE WHEN {of.where} THEN {'TRUE' if argument == '*' else argument} END"
             of = Of(over=of.over)
-        return steps.summed(argument, str(of)) if function == "sum" else f"{function}({argument}){of}"
+        return f"{function}({argument}){of}"
+
+    def summed(self, argument: str, reach: int | None, of: Of) -> str:
+        if reach is None:
+            return self.aggregate("sum", argument, of)
+        return " + ".join(
+            f"{wide(self.aggregate('sum', part, of))} * {wide(weight)}" for part, weight in steps.parts(argument, reach)
+        )
 
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
         return self.aggregate("max" if greatest else "min", value.sql, of)

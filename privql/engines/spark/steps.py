@@ -1,16 +1,16 @@
 """Spelling of `Steps`: a number in whole steps of a grid, clamped, NULL where it is none; and how they are summed.
 
-SUM of a BIGINT wraps, and one of DECIMALs of more than 18 digits makes two objects a row. So what is summed is 16 bits
-of a number at a time, each in 64 bits, which 2^47 rows cannot fill, and is put together once a group. A measure is of
-the least type that holds it, and its type says how many such parts there are.
+SUM of a BIGINT wraps, and one of DECIMALs of more than 18 digits makes two objects a row. So what is summed is 21 bits
+of a number at a time, each in 64 bits, which 2^42 rows cannot fill, and is put together once a group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from privql.engines.interface import EngineError
-from privql.engines.spark.expressions import double, literal, wide
+from privql.engines.spark.expressions import double, literal
 from privql.engines.spark.numbers import least_units
 from privql.engines.sql.dialect import Dialect
 from privql.engines.sql.expressions import Spelled
@@ -19,9 +19,7 @@ from privql.functions.scalar.numbers import INT_MAX, INT_MIN
 from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
 
-_TYPES = {2**15: "SMALLINT", 2**31: "INT", 2**63: "BIGINT"}
-_PARTS = {"SMALLINT": 1, "INT": 2, "BIGINT": 4}
-_PART = 16  # bits
+_PART = 21  # bits
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
@@ -51,24 +49,16 @@ def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
 
 
 def _summable(whole: str, steps: Steps) -> Measure:
-    type = next(type for reach, type in _TYPES.items() if -reach <= steps.low and steps.high < reach)
-    return Measure(f"CAST({whole} AS {type})")
+    return Measure(f"CAST({whole} AS BIGINT)", reach=max(abs(steps.low), abs(steps.high)))
 
 
-def summed(x: str, of: str) -> str:
-    """What does not hold of the type is left out before anything is planned, and so is what asks for it."""
-    whole = f"CAST(({x}) AS BIGINT)"
-
-    def parts(count: int) -> str:
-        sums = []
-        for place in range(count):
-            part = f"shiftright({whole}, {place * _PART})" if place else whole
-            part = part if place == count - 1 else f"({part} & {2**_PART - 1}L)"
-            sums.append(f"{wide(f'sum({part}){of}')} * {wide(2 ** (place * _PART))}")
-        return " + ".join(sums)
-
-    of_type = " ".join(f"WHEN '{type.lower()}' THEN {parts(count)}" for type, count in _PARTS.items())
-    return f"CASE typeof(max({x}){of}) {of_type} ELSE {wide(f'sum({x}){of}')} END"
+def parts(x: str, reach: int) -> Iterator[tuple[str, int]]:
+    """What is summed of a whole number from -reach to reach, from its lowest bits up, and what each counts for. The
+    last part has the sign."""
+    count = max(1, -(-reach.bit_length() // _PART))
+    for place in range(count):
+        part = f"shiftright({x}, {place * _PART})" if place else x
+        yield part if place == count - 1 else f"(({part}) & {2**_PART - 1}L)", 2 ** (place * _PART)
 
 
 def _plain(x: Spelled, steps: Steps) -> bool:

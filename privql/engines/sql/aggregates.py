@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
+from math import prod
 from typing import assert_never
 
 from privql.engines.sql.dialect import Dialect, Of
@@ -88,7 +89,7 @@ class Aggregates:
 
     def sum(self, measure: Measure, of: Of) -> Summed:
         x = self.measures.setdefault(measure.sql, self.names.new("s"))
-        name = self.add(self.dialect.aggregate("sum", x, of))
+        name = self.add(self.dialect.summed(x, measure.reach, of))
         self.scales[name] = measure.scale
         if measure.mark:
             self.marks[name] = measure.mark
@@ -109,7 +110,8 @@ class Aggregates:
         sums = []
         for powers in islice(product(*(range(degree + 1) for _, degree in made.factors)), 1, None):
             factors = [offset for offset, power in zip(offsets, powers, strict=True) for _ in range(power)]
-            name = self.add(self.dialect.aggregate("sum", " * ".join(factors), of))
+            reach = prod((steps.high - steps.low) ** n for (steps, _), n in zip(made.factors, powers, strict=True))
+            name = self.add(self.dialect.summed(" * ".join(factors), reach, of))
             self.scales[name] = 0
             sums.append(Summed(name))
         return self.count(counted, of), tuple(sums)
@@ -177,7 +179,7 @@ class Aggregates:
                 return f"CASE WHEN length({joined}) <= {LONGEST} THEN {joined} END", column(made, TEXT)
             case Moment(factors=factors):
                 product = " * ".join(self._offset(steps) for steps in factors)
-                summed_up = self.add(dialect.aggregate("sum", product, of))
+                summed_up = self.add(dialect.summed(product, None, of))
                 return f"CAST({summed_up} AS {dialect.type_name(decimal(38, 0))})", column(made, decimal(38, 0))
             case _:
                 assert_never(feature)

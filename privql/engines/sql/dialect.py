@@ -111,6 +111,9 @@ class Dialect(Protocol):
     def aggregate(self, function: str, argument: str, of: Of) -> str:
         """One of those that all engines have under one name."""
 
+    def summed(self, argument: str, reach: int | None, of: Of) -> str:
+        """The exact sum of whole numbers from -reach to reach, or of anything else that is exact."""
+
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str: ...
 
     def different(self, value: Spelled, of: Of) -> str | None:

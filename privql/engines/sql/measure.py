@@ -24,6 +24,7 @@ class Measure:
     scale: int = 0  # digits behind the point of what is summed: it is in steps of 10^-scale
     counted: str = ""  # what is not NULL where there are steps, or what is marked, if not the sql itself
     null_as: int = 0  # what is summed for a NULL, and must be taken off again
+    reach: int | None = None  # what is summed are whole numbers from -reach to reach, where that makes a difference
     mark: int = 0  # what is summed for a value that is none: so far beyond all sums that these tell how many there were
 
 

@@ -77,7 +77,7 @@ def test_a_wrong_spelling_is_seen(
 @pytest.mark.parametrize(
     ("module", "name", "fault"),
     [
-        (steps_of, "_TYPES", {2**63: "SMALLINT"}),
+        (steps_of, "_PART", 64),
         (steps_of, "clamped", lambda x, low, high: f"greatest(least({x}, {high}), {low})"),
         (room._Spark, "fingerprint", lambda self, parts: f"md5(concat({', '.join(parts)}))"),
     ],
