@@ -106,11 +106,9 @@ class _Spark:
         return f"{function}({argument}){of}"
 
     def summed(self, argument: str, reach: int | None, of: Of) -> str:
-        if reach is None:
+        if reach is None or len(parts := steps.parts(argument, reach)) == 1:
             return self.aggregate("sum", argument, of)
-        return " + ".join(
-            f"{wide(self.aggregate('sum', part, of))} * {wide(weight)}" for part, weight in steps.parts(argument, reach)
-        )
+        return " + ".join(f"{wide(self.aggregate('sum', part, of))} * {wide(weight)}" for part, weight in parts)
 
     def extreme(self, value: Spelled, greatest: bool, of: Of) -> str:
         return self.aggregate("max" if greatest else "min", value.sql, of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -47,18 +48,6 @@ class SparkEngine(SqlEngine):
 
     # ---- inside
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Whoever breaks off, by Ctrl-C say, stops the server: it would go on with what nobody waits for."""
-        try:
-            yield
-        except Exception:
-            raise
-        except BaseException:
-            with suppress(Exception):  # of a server that is gone nothing runs any more
-                self.session.interruptAll()
-            raise
-
     def _look(self, table: str) -> Table:
         """Its columns may have changed since it was last looked at."""
         self._tables.pop(table, None)
@@ -91,21 +80,35 @@ class SparkEngine(SqlEngine):
     def _numbers(self, term: Term, statement: Statement | RankStatement, given: Mapping[str, Arrays]) -> Found:
         """Spark sends them in Arrow's batches, which are not copied again."""
         with self._beside(given):
-            found = self.session.sql(statement.sql).toArrow()
+            found = self._fetched(statement.sql)
             return {name: found[name].to_numpy() for name in found.column_names}
 
     def _rows(self, term: Term, statement: GroupStatement, given: Mapping[str, Arrays]) -> Iterable[tuple[Any, ...]]:
         with self._beside(given):
-            found = self.session.sql(statement.sql).toArrow()
+            found = self._fetched(statement.sql)
             return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
     def _any(self, sql: str) -> bool:
-        return int(self.session.sql(sql).toArrow().num_rows) > 0
+        return int(self._fetched(sql).num_rows) > 0
 
     def _read_all(self, scan: Scan) -> None:
         rows = self._read(scan, Names())
         read = ", ".join(f"bit_xor(xxhash64({column.spelled}))" for column in rows.columns.values())
-        self.session.sql(f"SELECT {read} FROM ({rows.sql(read)})").toArrow()
+        self._fetched(f"SELECT {read} FROM ({rows.sql(read)})")
+
+    def _fetched(self, sql: str) -> Any:
+        """Asked in a thread of its own. Whoever breaks off, by Ctrl-C say, stops the server, which would go on with
+        what nobody waits for; Spark's client would wait for that before it says that it was broken off."""
+        with ThreadPoolExecutor(1) as waiting:
+            asked = waiting.submit(lambda: self.session.sql(sql).toArrow())
+            try:
+                return asked.result()
+            except BaseException:
+                while not asked.done():  # what has not begun yet is stopped once it has
+                    with suppress(Exception):
+                        self.session.interruptAll()
+                    wait([asked], timeout=0.2)
+                raise
 
     def _beside(self, given: Mapping[str, Arrays]) -> AbstractContextManager[None]:
         return registered(given, partial(view_of_arrays, self.session), self.session.catalog.dropTempView)

@@ -6,7 +6,6 @@ of a number at a time, each in 64 bits, which 2^42 rows cannot fill, and is put 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from privql.engines.interface import EngineError
@@ -52,13 +51,13 @@ def _summable(whole: str, steps: Steps) -> Measure:
     return Measure(f"CAST({whole} AS BIGINT)", reach=max(abs(steps.low), abs(steps.high)))
 
 
-def parts(x: str, reach: int) -> Iterator[tuple[str, int]]:
+def parts(x: str, reach: int) -> list[tuple[str, int]]:
     """What is summed of a whole number from -reach to reach, from its lowest bits up, and what each counts for. The
     last part has the sign."""
     count = max(1, -(-reach.bit_length() // _PART))
-    for place in range(count):
-        part = f"shiftright({x}, {place * _PART})" if place else x
-        yield part if place == count - 1 else f"(({part}) & {2**_PART - 1}L)", 2 ** (place * _PART)
+    shifted = [f"shiftright({x}, {place * _PART})" if place else x for place in range(count)]
+    masked = [f"(({part}) & {2**_PART - 1}L)" for part in shifted[:-1]]
+    return [(part, 2 ** (place * _PART)) for place, part in enumerate([*masked, shifted[-1]])]
 
 
 def _plain(x: Spelled, steps: Steps) -> bool:
