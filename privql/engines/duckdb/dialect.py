@@ -89,6 +89,7 @@ class _DuckDB:
     # ---- relations
 
     looks_once = True
+    joins_few = True
 
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select})"

@@ -31,6 +31,7 @@ class _PostgreSQL(Values):
     # ---- relations
 
     looks_once = False
+    joins_few = True
 
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select}) AS {'beside' if beside else 'below'}"  # before version 16, each has a name

@@ -88,6 +88,7 @@ class _Spark:
     # ---- relations
 
     looks_once = True
+    joins_few = False  # a join takes a broadcast: a tenth of a second, whatever there is to find
 
     def derived(self, select: str, beside: bool = False) -> str:
         return f"({select})"

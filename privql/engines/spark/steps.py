@@ -19,6 +19,7 @@ from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
 
 _PART = 21  # bits
+_DIGITS = 15  # of so many a double, times a power of ten, is nearer than 1/4 to the whole number that it stands for
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
@@ -31,6 +32,10 @@ def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
             return _summable(x.sql if inside else clamped(x.sql, low.sql, high.sql), steps)
         case "INT":
             return _summable(whole_steps(least_units(x), Fraction(1), 2**63, steps, dialect), steps)
+        case "DECIMAL" if x.type.precision <= _DIGITS and _plain(x, steps):
+            least, greatest = (double(float(end * steps.grid)) for end in (steps.low, steps.high))
+            number = clamped(f"CAST({x} AS DOUBLE)", least, greatest)
+            return _summable(f"CAST(rint(({number}) * {double(10.0**x.type.scale)}) AS BIGINT)", steps)
         case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
             most = 10**x.type.precision - 1
             ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))

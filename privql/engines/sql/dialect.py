@@ -102,6 +102,10 @@ class Dialect(Protocol):
     def looks_once(self) -> bool:
         """Whether what an EXISTS among the columns asks for is looked for at once, and not anew for each row."""
 
+    @property
+    def joins_few(self) -> bool:
+        """Whether a few values are found sooner in a relation of them than by a CASE."""
+
     def fingerprint(self, parts: list[str]) -> str:
         """MD5 of the UTF-8 of texts one after the other, NULLs left out, as what is in order as its bytes from the last
         to the first are."""

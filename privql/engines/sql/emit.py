@@ -16,7 +16,7 @@ from typing import assert_never
 from privql.engines.sql.aggregates import HALF, Aggregates, Summed
 from privql.engines.sql.dialect import Dialect, Of
 from privql.engines.sql.expressions import Spelled
-from privql.engines.sql.members import Arrays, listed, listed_together
+from privql.engines.sql.members import Arrays, listed, listed_together, written_out
 from privql.engines.sql.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.sql.rows import rows
 from privql.engines.sql.scalars import ScalarEmitter
@@ -95,26 +95,33 @@ def by_groups(
         return f"SELECT 0 AS group_at{beside}, {partial} FROM {rows_for(partial + beside)}{by_further}", {}
     arrays: dict[str, Arrays] = {}
     grouped: dict[str, None] = {}
-    met, joins, places = "", "", []
+    met, joins, places = "", list[str](), list[str]()
     stride = 1
     for key in reversed(keys):
-        table = layer.names.new("m")
         if isinstance(key, ListedTogether):
-            columns = [layer.value(value) for value in key.values]
-            grouped |= dict.fromkeys(column.sql for column in columns)
-            members = listed_together(key.members, tuple(value.type for value in key.values), table, dialect)
-            met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
+            columns = [layer.value(value).sql for value in key.values]
+            grouped |= dict.fromkeys(columns)
+            members, types = key.members, tuple(value.type for value in key.values)
         else:
             by, value = _grouping(key, layer)
             grouped[by.sql] = None
-            met_as = layer.names.new("k")
-            members = listed(key.members, key.value.type, table, dialect)
-            met += f", {_of_column(value, by, dialect)} AS {met_as}"
-            met_by = f"{met_as} IS NOT DISTINCT FROM {table}.m"
-        if members.arrays is not None:
-            arrays[f"{table}_arrays"] = members.arrays
-        joins += f" JOIN {members.sql} ON {met_by}"
-        places.append(f"{table}.o * {stride}")
+            columns = [layer.names.new("k")]
+            met += f", {_of_column(value, by, dialect)} AS {columns[0]}"
+            members, types = tuple((member,) for member in key.members), (key.value.type,)
+        place = written_out(members, types, columns, dialect)
+        if place is None:
+            table = layer.names.new("m")
+            if isinstance(key, ListedTogether):
+                relation = listed_together(key.members, types, table, dialect)
+                met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
+            else:
+                relation = listed(key.members, key.value.type, table, dialect)
+                met_by = f"{columns[0]} IS NOT DISTINCT FROM {table}.m"
+            if relation.arrays is not None:
+                arrays[f"{table}_arrays"] = relation.arrays
+            joins.append(f" JOIN {relation.sql} ON {met_by}")
+            place = f"{table}.o"
+        places.append(f"{place} * {stride}")
         stride *= len(key.members)
     by_all = ", ".join(grouped) + beside
     grouping = f"{by_all}, {partial}"
@@ -122,7 +129,13 @@ def by_groups(
     total = ", ".join(f"sum({name}) AS {name}" for name in layer.aggregates.values())
     place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
     met_all = f"SELECT *{met} FROM {dialect.derived(inner)}"
-    return f"SELECT {place}{beside}, {total} FROM {dialect.derived(met_all)}{joins} GROUP BY group_at{beside}", arrays
+    made = f"SELECT {place}{beside}, {total} FROM {dialect.derived(met_all)}{''.join(joins)} GROUP BY group_at{beside}"
+    if len(joins) < len(keys):  # what is none of the members has no place
+        placed = f"SELECT *, {place} FROM {dialect.derived(met_all)}{''.join(joins)}"
+        made = f"SELECT group_at{beside}, {total} FROM {dialect.derived(placed)} GROUP BY group_at{beside}"
+        # asked of the rows of a group, as what is asked of its name alone is asked of all rows before they are grouped
+        made += " HAVING max(group_at) IS NOT NULL"
+    return made, arrays
 
 
 def _of_column(value: Scalar, column: Spelled, dialect: Dialect) -> str:

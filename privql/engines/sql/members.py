@@ -31,6 +31,23 @@ class Members:
     arrays: Arrays | None  # handed over under the name it reads
 
 
+def written_out(
+    rows: Sequence[tuple[Value, ...]], by: tuple[ValueType, ...], met: Sequence[object], dialect: Dialect
+) -> str | None:
+    """The place of the row that is met, NULL for none of them; or None if that is a matter for a relation."""
+    if dialect.joins_few or len(rows) > _FEW:
+        return None
+    _differ([tuple(map(_as_written, row, by)) for row in rows])
+    places = []
+    for place, row in enumerate(rows):
+        same = (
+            f"{column} IS NULL" if value is None else f"{column} = {dialect.literal(value, type)}"
+            for column, value, type in zip(met, row, by, strict=True)
+        )
+        places.append(f"WHEN {' AND '.join(same)} THEN {dialect.literal(place, INT)}")
+    return f"CASE {' '.join(places)} END"
+
+
 def listed(values: tuple[Value, ...], type: ValueType, table: str, dialect: Dialect) -> Members:
     _differ([_as_written(value, type) for value in values])
     if len(values) <= _FEW:

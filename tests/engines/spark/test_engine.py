@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import time
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import privql
 from privql.engines.interface import EngineError
 from privql.functions.scalar import evaluate
 from privql.kernel.features import Steps, Tally, Total
-from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field
+from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, decimal
 from privql.kernel.sums import Key, Keys, Sums
 from privql.kernel.terms import Filter, Relation, Scan, Unit
 from tests.engines.breaking_off import ctrl_c
@@ -156,3 +158,17 @@ def test_a_session_that_python_hands_over_answers(spark: Any, tmp_path: Path) ->
     with privql.connect(policy=policy, analyst="alice", connections={"lake": spark}) as session:
         (row,) = session.run("SELECT COUNT(*), AVG(age) FROM people SPEND EPSILON 100000").rows
     assert abs(row[0] - 3000) <= 2 and abs(row[1] - 40) < 0.1
+
+
+@pytest.mark.parametrize("type", [(15, 0), (15, 2), (15, 15), (18, 3), (20, 1)])
+def test_every_digit_of_a_decimal_is_summed(type: tuple[int, int], spark: Any, tmp_path: Path) -> None:
+    precision, scale = type
+    drawn, most = random.Random(precision * scale), 10**precision - 1
+    units = [most, -most, 0, 1, -1, most - 1, *(drawn.randint(-most, most) for _ in range(20_000))]
+    column = pa.array([Decimal(unit).scaleb(-scale) for unit in units], pa.decimal128(precision, scale))
+    x, widest = Field("x", decimal(precision, scale)), 2**61
+    ranges = (-widest, widest), (max(-most // 3, -widest), min(most // 2, widest))
+    totals = tuple(Total(Steps(x, Fraction(1, 10**scale), low, high)) for low, high in ranges)
+    with small(spark, tmp_path, u=[1] * len(units), x=column) as opened:
+        found = opened.run(Sums(scan(("x", x.type)), (), totals), SALT).tolist()
+    assert found == [[sum(min(max(unit, low), high) for unit in units) for low, high in ranges]]
