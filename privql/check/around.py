@@ -96,9 +96,16 @@ def untouched(rel: Rel, span: Span, context: Context) -> None:
         raise not_yet("a query in FROM that reads private columns from further around", span, "join instead")
 
 
-def own_columns_only(on: Typed, context: Context) -> None:
-    if context.correlations and read_inside(on.term, context) & context.correlations[-1].seen.keys():
-        raise not_yet("an outer join by private columns from further around", on.span, "write the condition in WHERE")
+def own_columns_only(on: Typed, inner: bool, context: Context) -> None:
+    """Private columns around stand in the ON of an inner join, which is a condition like any other, but in no query
+    there: its rows are not known to be beside private ones yet."""
+    if not context.correlations:
+        return
+    seen = context.correlations[-1].seen.keys()
+    asked = [Field(name, BOOL) for name in fields(on.term) & context.subqueries.keys()]
+    if any(read_inside(term, context) & seen for term in (asked if inner else [on.term])):
+        what = "a query in ON" if inner else "an outer join"
+        raise not_yet(f"{what} by private columns from further around", on.span, "write the condition in WHERE")
 
 
 def beside_around(rel: Rel, frame: Correlation, context: Context) -> tuple[Rel, Field]:
@@ -192,6 +199,7 @@ def read_around(rel: Each) -> set[str]:
 def reads(node: Any, context: Context, number: str = "") -> set[str]:
     """Every column that is read in it, but for those that the rows around of this number have there."""
     read: set[str] = set()
+    seen: set[str] = set()
     todo: list[Any] = [node]
     while todo:
         match todo.pop():
@@ -202,7 +210,9 @@ def reads(node: Any, context: Context, number: str = "") -> set[str]:
             case Around(number=same) if same == number:
                 pass
             case Shared(name=name):
-                todo.extend(shared for known, shared in context.shared if known == name)
+                if name not in seen:
+                    seen.add(name)
+                    todo.extend(shared for known, shared in context.shared if known == name)
             case node:
                 todo.extend(inside(node))
     return read

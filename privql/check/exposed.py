@@ -24,7 +24,7 @@ def nothing_private(rel: Rel, query: CheckedQuery, span: Span) -> None:
 
 def nothing_around(rel: Rel, query: CheckedQuery, span: Span) -> None:
     """Nor does it read a column that it does not have: that of a private row around it."""
-    read, own = set[str](), set(dict(query.subqueries))
+    read, own = set[str](), {*dict(query.subqueries), *dict(query.told)}
     for one in records(rel, query):
         if isinstance(one, Field | Apply):
             read |= fields(one)

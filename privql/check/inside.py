@@ -81,7 +81,8 @@ class _Renaming:
 
 
 def read_inside(term: Scalar, context: Context) -> set[str]:
-    """The columns that an expression and the queries inside it read, their own among them."""
+    """The columns that an expression and the queries inside it read, their own among them; each query is looked at
+    once."""
     found, seen, todo = set[str](), set[str](), [term]
     while todo:
         names = fields(todo.pop())
@@ -89,7 +90,7 @@ def read_inside(term: Scalar, context: Context) -> set[str]:
         found |= names - asked
         for name in asked - seen:
             todo.extend(terms_in(context.subqueries[name]))
-            todo.extend(part for rel in _shared(context.subqueries[name], context) for part in terms_in(rel))
+            todo.extend(part for rel in _named(context.subqueries[name], seen, context) for part in terms_in(rel))
         seen |= asked
     return found
 
@@ -98,6 +99,7 @@ def around(rel: Rel, context: Context) -> set[str]:
     """The columns that a query reads and does not have: those of the row around it, unless it numbers that row."""
     read: set[str] = set()
     own: set[str] = set()
+    seen: set[str] = set()
     todo: list[Any] = [rel]
     while todo:
         match todo.pop():
@@ -119,9 +121,7 @@ def around(rel: Rel, context: Context) -> set[str]:
             case node:
                 if isinstance(node, Rel):
                     own |= produced(node).keys()
-                if isinstance(node, Shared):
-                    todo.extend(shared for name, shared in context.shared if name == node.name)
-                todo.extend(inside(node))
+                todo.extend(_named(node, seen, context) if isinstance(node, Shared) else inside(node))
     return read - own
 
 
@@ -133,9 +133,14 @@ def terms_in(node: Any) -> Iterator[Scalar]:
         yield from (term for part in inside(node) for term in terms_in(part))
 
 
-def _shared(node: Any, context: Context) -> Iterator[Rel]:
-    """Named queries that stand inside: a correlated one reads the columns around it, too."""
-    if isinstance(node, Shared):
-        yield from (rel for name, rel in context.shared if name == node.name)
-    else:
-        yield from (rel for part in inside(node) for rel in _shared(part, context))
+def _named(node: Any, seen: set[str], context: Context) -> Iterator[Rel]:
+    """Named queries that stand inside, and inside of these, but for those seen before: a correlated one reads the
+    columns around it, however deep it is named."""
+    if not isinstance(node, Shared):
+        yield from (rel for part in inside(node) for rel in _named(part, seen, context))
+    elif node.name not in seen:
+        seen.add(node.name)
+        for name, rel in context.shared:
+            if name == node.name:
+                yield rel
+                yield from _named(rel, seen, context)

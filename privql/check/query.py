@@ -8,7 +8,8 @@ from privql.check import bigquery, constants, recursion
 from privql.check.arguments import sort_key
 from privql.check.around import untouched
 from privql.check.combined import combined
-from privql.check.exposed import nothing_private
+from privql.check.copied import not_copied_too_often
+from privql.check.exposed import nothing_around, nothing_private
 from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -54,6 +55,8 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
         among_released_rows(made, context)
     made = needed(made, context)
     nothing_private(made.rel, made, node.span)
+    nothing_around(made.rel, made, node.span)
+    not_copied_too_often(made, node.span)
     return made
 
 

@@ -212,9 +212,9 @@ def _joined(node: ast.Join, context: Context, outer: Scope, before: Scope | None
     if node.on is not None:
         on = condition(node.on, Place(context, scope, clause="ON"))
         assert isinstance(rel, Joined)
-        if node.kind not in ("INNER", "CROSS"):
-            own_columns_only(on, context)
-        else:
+        inner = node.kind in ("INNER", "CROSS")
+        own_columns_only(on, inner, context)
+        if inner:
             inside, facts = {c.id for item in scope.items for c in item.columns}, known_from(on, Place(context, scope))
             context.domains.update({id: domain for id, domain in facts.items() if id in inside})
         rel = replace(rel, on=row_function(on, context).term if private(rel) else on.term)

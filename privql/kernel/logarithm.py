@@ -11,7 +11,7 @@ from privql.kernel.enclosure import Bounds
 
 
 def log(x: Fraction, bits: int) -> Bounds:
-    """Bounds of ln x, for x > 0, a few units of 2^-bits apart."""
+    """Bounds of ln x, for x > 0: a few units of 2^-bits apart, or more if x is beyond 2^1000 or the inverse of such."""
     if x <= 0:
         raise ValueError("only a positive number has a logarithm")
     work = bits + 16
@@ -28,6 +28,8 @@ def log(x: Fraction, bits: int) -> Bounds:
 
 def log_near_one(x: Bounds, bits: int) -> Bounds:
     """Bounds of ln x from bounds of x, from 1 to 2 themselves."""
+    if x[0] < 1 << bits:
+        raise ValueError("the series is for numbers from 1")
     return _series(x[0], bits)[0], _series(x[1], bits)[1]
 
 
@@ -41,6 +43,7 @@ def _series(x: int, bits: int) -> Bounds:
         total += term // n
     # All is rounded down. Of w that loses less than 9/8 of a unit in the end, of its square and the powers less than
     # 4/3 in each power, a third or less of it in a term, and of each term less than one: of all together less than n.
+    # Where w is none at all, x is two units above 1 at most, and so is twice n.
     return 2 * total, 2 * (total + n)
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from privql.pipeline.report import StatementCheck
 from privql.session import Session
 from tests.check.clinic import POLICY, clinic
 
@@ -162,14 +163,43 @@ def test_where_does_not_see_what_is_selected(query: str, help: str, session: Ses
 @pytest.mark.parametrize(
     "around", ["SELECT ({}) FROM stations", "SELECT COUNT(*) FROM patients WHERE age > ({}) SPEND EPSILON 1"]
 )
-def test_a_query_that_is_named_several_times_is_looked_at_once(around: str, session: Session) -> None:
-    """Each of eleven names the one inside it three times: written out, the innermost would stand there 177147 times."""
-    query = "SELECT MAX(staff) FROM stations"
-    for _ in range(11):
-        query = f"SELECT MAX(id) + ({query}) AS x FROM stations HAVING x > 1 AND x < 99"
+def test_a_query_that_is_named_several_times_is_looked_at_once_and_may_not_be_written_out_too_often(
+    around: str, session: Session
+) -> None:
+    """Each names the one inside it three times: of eleven, the innermost would stand there 177147 times."""
+
+    def nested(levels: int) -> StatementCheck:
+        query = "SELECT MAX(staff) FROM stations"
+        for _ in range(levels):
+            query = f"SELECT MAX(id) + ({query}) AS x FROM stations HAVING x > 1 AND x < 99"
+        return session.check(around.format(query))
+
+    assert nested(4).ok
     start = time.process_time()
-    assert session.check(around.format(query)).ok
+    for levels in (6, 11):
+        (refused,) = nested(levels).diagnostics
+        assert refused.code == "PQL0104" and "WITH" in str(refused)
     assert time.process_time() - start < 1
+
+
+def test_many_queries_that_stand_there_once_each_are_not_too_many(session: Session) -> None:
+    flat = ", ".join(f"(SELECT MAX(staff) + {n} FROM stations)" for n in range(600))
+    assert session.check(f"SELECT {flat} FROM stations").ok
+
+
+def test_named_queries_that_read_each_other_twice_are_looked_at_once(session: Session) -> None:
+    """Written out, the first of sixteen would stand there 3^15 times."""
+    levels = ["a0 AS (SELECT id, staff FROM stations WHERE staff > p.age)"]
+    for at in range(1, 16):
+        below = f"a{at - 1}"
+        both = f"SELECT x.id, x.staff FROM {below} x, {below} y WHERE x.staff > (SELECT MAX(staff) FROM {below})"
+        levels.append(f"a{at} AS ({both})")
+    start = time.process_time()
+    report = session.check(
+        f"SELECT COUNT(*) FROM patients p WHERE EXISTS (WITH {', '.join(levels)} SELECT 1 FROM a15) SPEND EPSILON 1"
+    )
+    assert [found.code for found in report.diagnostics] == ["PQL0408"]
+    assert time.process_time() - start < 2
 
 
 BROKEN = [

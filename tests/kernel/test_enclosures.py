@@ -82,6 +82,8 @@ def test_the_logarithm_of_every_number_of_few_bits_is_enclosed(bits: int) -> Non
         assert low <= math.log1p((x - one) / one) * one + 1e-9 and low <= high <= low + 2 * bits + 2
         assert math.log1p((x - one) / one) * one <= high + 1e-9
         assert log_near_one((one, x), bits) == (0, high) and log_near_one((x, 2 * one), bits)[0] == low
+    with pytest.raises(ValueError):  # below 1 the terms have no end
+        log_near_one((2**63, 2**63), 64)
 
 
 def test_no_chance_is_less_than_none() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from privql.check import inside as room_inside
 from privql.check.exposed import nothing_around, nothing_private
 from privql.check.query import checked
 from privql.check.relations import (
@@ -150,3 +151,40 @@ def test_the_engine_of_public_rows_has_no_private_row_to_give(private: Rel) -> N
 
 def exists(rel: Rel) -> Subquery:
     return Subquery("exists", rel, None, None, "=", (), None, None)
+
+
+TWO_NAMES_DEEP = """SELECT p.sex, (WITH a AS (SELECT * FROM wards w WHERE w.floor = p.age), b AS (SELECT * FROM a)
+  SELECT MAX(floor) FROM b), COUNT(*) FROM patients p GROUP BY p.{}"""
+
+
+def test_a_private_column_is_found_however_deep_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`age` varies within a group by `sex`. Where that is overlooked, the last look at the whole query refuses it."""
+    assert understood(TWO_NAMES_DEEP.replace("p.sex", "p.age").format("age"))
+    with pytest.raises(PrivQLError) as refused:
+        understood(TWO_NAMES_DEEP.format("sex"))
+    assert [found.code for found in refused.value.diagnostics] == ["PQL0306"]
+    monkeypatch.setattr(room_inside, "_named", lambda node, seen, context: iter(()))
+    with pytest.raises(PrivQLError) as refused:
+        understood(TWO_NAMES_DEEP.format("sex"))
+    assert [found.code for found in refused.value.diagnostics] == ["PQL0408"]
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "wards y ON y.floor < (SELECT COUNT(*) FROM codes s WHERE s.code < p.age)",
+        "LATERAL (SELECT e.floor + 1 AS floor) y ON y.floor < (SELECT COUNT(*) FROM codes s WHERE s.code < p.age)",
+        "LATERAL (SELECT e.floor + 1 AS floor) y ON y.floor < (SELECT COUNT(*) FROM visits s WHERE s.pid = p.pid)",
+    ],
+)
+def test_a_query_in_on_that_reads_private_rows_around_is_refused_and_asked_in_where_is_not(joined: str) -> None:
+    text = "SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM wards e JOIN {})"
+    with pytest.raises(PrivQLError) as refused:
+        understood(text.format(joined))
+    (found,) = refused.value.diagnostics
+    assert found.code == "PQL0408" and "in WHERE" in str(found)
+    known = ["wards y ON y.floor < p.age"]
+    known += [joined.replace(" ON ", " ON TRUE WHERE ")] if "visits" not in joined else []
+    for accepted in known:
+        query, context = understood(text.format(accepted))
+        assert plan(query, context.clauses, context.manners, ENV)
