@@ -17,6 +17,7 @@ MEANING: Mapping[str, object] = {
     "integer_division": False,
     "default_collation": "",
     "null_order": "nulls_last",
+    "order_by_non_integer_literal": True,  # as of any expression: a constant puts nothing in order
     "scalar_subquery_error_on_multiple_rows": True,
     "max_expression_depth": 100_000,
     "pandas_analyze_sample": 0,  # an object column is text: its type must not depend on the rows sampled
