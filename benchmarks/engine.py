@@ -2,7 +2,8 @@
 
     python benchmarks/engine.py [--engine duckdb] [--rows 10000000] [--repeats 7]
 
-With `--engine spark`, on a Spark of as many threads in a process of its own, whose processor time counts, too. With
+With `--engine spark`, on a Spark of as many threads in a process of its own, whose processor time counts, too; with
+`--nullable` over rows that may have no unit, as far as Spark knows, so that it reads the unit's column. With
 `--engine postgres`, on a table of the server that PRIVQL_TEST_PG names or that `privql[engines]` brings, whose
 processor time is not known: the clock's stands in its place.
 
@@ -102,10 +103,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--nullable", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         write(path, options.rows)
+        on_spark = partial(on_spark_of, nullable=options.nullable)
         opening = {"duckdb": on_duckdb, "spark": on_spark, "postgres": on_postgres}[options.engine]
         with opening(path, options.threads) as (engine, plain, rows, busy_for):
             print(f"{options.engine}, {options.rows:,} rows, {options.threads} threads, least of {options.repeats}")
@@ -182,12 +185,14 @@ def quiet_session(threads: int) -> Any:
 
 
 @contextmanager
-def on_spark(path: Path, threads: int) -> Iterator[Opened]:
-    """Plain SQL in the same session's own settings, ANSI mode and all."""
+def on_spark_of(path: Path, threads: int, nullable: bool) -> Iterator[Opened]:
+    """Plain SQL in the same session's own settings, ANSI mode and all. A column of a file may always be NULL, as far as
+    Spark knows; a table's may be NOT NULL, and a view's cannot be where it says what stands for NULL."""
     from privql.engines.spark import open as open_engine
 
     session = quiet_session(threads)
-    session.read.parquet(str(path)).createOrReplaceTempView("stored")
+    rows = session.read.parquet(str(path))
+    (rows if nullable else rows.na.fill(-1, ["person"])).createOrReplaceTempView("stored")
     process = session.sparkContext._gateway.proc
 
     def busy_for() -> float:
