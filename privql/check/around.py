@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from privql.check.conditions import both
-from privql.check.inside import around, read_inside, rewritten
+from privql.check.inside import around, read_inside, rewritten, terms_in
 from privql.check.operations import not_yet
 from privql.check.relations import (
     AggregateCall,
@@ -97,15 +97,16 @@ def untouched(rel: Rel, span: Span, context: Context) -> None:
 
 
 def own_columns_only(on: Typed, inner: bool, context: Context) -> None:
-    """Private columns around stand in the ON of an inner join, which is a condition like any other, but in no query
-    there: its rows are not known to be beside private ones yet."""
+    """Private columns around stand in the ON of an inner join, which is a condition like any other, but are read by no
+    query there: its rows are not known to be beside private ones yet."""
     if not context.correlations:
         return
     seen = context.correlations[-1].seen.keys()
-    asked = [Field(name, BOOL) for name in fields(on.term) & context.subqueries.keys()]
+    queries = (context.subqueries[name] for name in fields(on.term) & context.subqueries.keys())
+    asked = [term for query in queries for term in terms_in(replace(query, operand=None))]
     if any(read_inside(term, context) & seen for term in (asked if inner else [on.term])):
-        what = "a query in ON" if inner else "an outer join"
-        raise not_yet(f"{what} by private columns from further around", on.span, "write the condition in WHERE")
+        what = "a query in ON that reads" if inner else "an outer join by"
+        raise not_yet(f"{what} private columns from further around", on.span, "write the condition in WHERE")
 
 
 def beside_around(rel: Rel, frame: Correlation, context: Context) -> tuple[Rel, Field]:

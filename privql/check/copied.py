@@ -29,7 +29,7 @@ def not_copied_too_often(query: CheckedQuery, span: Span) -> None:
             written[name] = 1 + within(queries[name])
         return written[name]
 
-    copies = sum(map(within, (query.rel, query.blocks, query.shared))) - len(queries)
+    copies = sum(map(within, (query.rel, query.blocks, query.shared))) - len(written)
     if copies > COPIES:
         raise refuse(
             "PQL0104",
@@ -37,7 +37,8 @@ def not_copied_too_often(query: CheckedQuery, span: Span) -> None:
             span,
             why="wherever its name stands it is computed anew, and so is all that it reads:"
             f" {copies:,} times in all, and {COPIES} may be",
-            help="name it in WITH, `WITH q AS (SELECT …)`, and read it from there",
+            help="name it in WITH, `WITH q AS (SELECT …)`, or in FROM, `FROM (SELECT …, (SELECT …) AS x FROM t)`, and"
+            " read it from there",
         )
 
 

@@ -83,14 +83,14 @@ class _Renaming:
 def read_inside(term: Scalar, context: Context) -> set[str]:
     """The columns that an expression and the queries inside it read, their own among them; each query is looked at
     once."""
-    found, seen, todo = set[str](), set[str](), [term]
+    found, seen, named, todo = set[str](), set[str](), set[str](), [term]
     while todo:
         names = fields(todo.pop())
         asked = names & context.subqueries.keys()
         found |= names - asked
         for name in asked - seen:
             todo.extend(terms_in(context.subqueries[name]))
-            todo.extend(part for rel in _named(context.subqueries[name], seen, context) for part in terms_in(rel))
+            todo.extend(part for rel in _named(context.subqueries[name], named, context) for part in terms_in(rel))
         seen |= asked
     return found
 

@@ -1,4 +1,4 @@
-"""What an answer needs: a block that nothing reads, of a WITH never named, is neither measured nor paid for."""
+"""What an answer needs: what nothing reads, of a WITH never named, is neither measured nor paid for nor kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privql.kernel.scalars import Apply, Const, Field, fields
 
 
 def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
-    """The query without the blocks that it does not read, and the context's clauses without them."""
+    """The query without what it does not read, and the context's clauses without its blocks."""
     if len(query.blocks) == 1 and not (query.shared or query.subqueries):
         return query
     shared, subqueries = dict(query.shared), dict(query.subqueries)
@@ -36,8 +36,6 @@ def needed(query: CheckedQuery, context: Context) -> CheckedQuery:
                     todo.append(shared[name])
             case node:
                 todo.extend(inside(node))
-    if len(blocks) == len(query.blocks):
-        return query
     numbers = {old: new for new, old in enumerate(sorted(blocks))}
     for clauses in (context.clauses, context.manners):
         clauses[:] = [(clause, tuple(numbers[at] for at in paid if at in numbers)) for clause, paid in clauses]

@@ -12,7 +12,7 @@ from privql.engines.interface import EngineError, OwnerLog, Tables, Term, scans
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.given import view_of_arrays
 from privql.engines.spark.rehearsal import planned, without_rows
-from privql.engines.spark.session import Session
+from privql.engines.spark.session import Session, inherited
 from privql.engines.spark.sources import read_scan, table_of
 from privql.engines.sql.emit import Statement
 from privql.engines.sql.engine import SqlEngine, registered
@@ -100,7 +100,7 @@ class SparkEngine(SqlEngine):
         """Asked in a thread of its own. Whoever breaks off, by Ctrl-C say, stops the server, which would go on with
         what nobody waits for; Spark's client would wait for that before it says that it was broken off."""
         with ThreadPoolExecutor(1) as waiting:
-            asked = waiting.submit(lambda: self.session.sql(sql).toArrow())
+            asked = waiting.submit(inherited(self.session)(lambda: self.session.sql(sql).toArrow()))
             try:
                 return asked.result()
             except BaseException:

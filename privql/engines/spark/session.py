@@ -23,6 +23,7 @@ MEANING: Mapping[str, str] = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.variable.substitute": "false",  # `${…}` in a text is a text
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.legacy.charVarcharAsString": "true",  # `c = 'a'` is of a text, not of one that is filled up with blanks
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # or else a date before 1582 fails a query
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
@@ -84,3 +85,11 @@ def _copy(session: Session) -> Session:
     from pyspark.sql import SparkSession
 
     return SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+
+
+def inherited(session: Session) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    """For what another thread asks: what the owner's code says of its jobs - a pool, a group - holds there, too."""
+    from pyspark.util import inheritable_thread_target
+
+    made: Callable[[Callable[[], Any]], Callable[[], Any]] = inheritable_thread_target(session)
+    return made

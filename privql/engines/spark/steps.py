@@ -19,7 +19,9 @@ from privql.kernel.features import Steps
 from privql.kernel.scalars import INT
 
 _PART = 21  # bits
-_DIGITS = 15  # of so many a double, times a power of ten, is nearer than 1/4 to the whole number that it stands for
+# Numbers of so many digits are different doubles, in the same order, and times a power of ten nearer than 1/4 to the
+# whole number that each stands for. A bound of more digits is never met.
+_DIGITS = 15
 _EXACT = 2**53  # doubles up to this are the integers that they stand for
 
 
@@ -35,14 +37,14 @@ def measured(x: Spelled, steps: Steps, dialect: Dialect) -> Measure:
         case "DECIMAL" if x.type.precision <= _DIGITS and _plain(x, steps):
             least, greatest = (double(float(end * steps.grid)) for end in (steps.low, steps.high))
             number = clamped(f"CAST({x} AS DOUBLE)", least, greatest)
-            return _summable(f"CAST(rint(({number}) * {double(10.0**x.type.scale)}) AS BIGINT)", steps)
+            return _summable(f"rint(({number}) * {double(10.0**x.type.scale)})", steps)
         case "DECIMAL" if x.type.precision <= 18 and _plain(x, steps):
             most = 10**x.type.precision - 1
             ends = (literal(min(max(end, -most), most) * steps.grid, x.type).sql for end in (steps.low, steps.high))
             units = clamped(x.sql, *ends)
             if x.type.scale:
                 units = f"({units}) * CAST('{10**x.type.scale}' AS DECIMAL({x.type.scale + 1},0))"
-            return _summable(f"CAST(({units}) AS BIGINT)", steps)
+            return _summable(f"({units})", steps)
         case "DECIMAL":
             unit, beyond = Fraction(1, 10**x.type.scale), 10**x.type.precision
             return _summable(whole_steps(least_units(x), unit, beyond, steps, dialect), steps)

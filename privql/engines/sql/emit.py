@@ -129,13 +129,14 @@ def by_groups(
     total = ", ".join(f"sum({name}) AS {name}" for name in layer.aggregates.values())
     place = f"CAST({' + '.join(places)} AS BIGINT) AS group_at"
     met_all = f"SELECT *{met} FROM {dialect.derived(inner)}"
-    made = f"SELECT {place}{beside}, {total} FROM {dialect.derived(met_all)}{''.join(joins)} GROUP BY group_at{beside}"
-    if len(joins) < len(keys):  # what is none of the members has no place
-        placed = f"SELECT *, {place} FROM {dialect.derived(met_all)}{''.join(joins)}"
-        made = f"SELECT group_at{beside}, {total} FROM {dialect.derived(placed)} GROUP BY group_at{beside}"
-        # asked of the rows of a group, as what is asked of its name alone is asked of all rows before they are grouped
-        made += " HAVING max(group_at) IS NOT NULL"
-    return made, arrays
+    met_by_all = f"{dialect.derived(met_all)}{''.join(joins)}"
+    by_place = f"GROUP BY group_at{beside}"
+    if len(joins) == len(keys):
+        return f"SELECT {place}{beside}, {total} FROM {met_by_all} {by_place}", arrays
+    # What is none of the members has no place. That is asked of the rows of a group: what is asked of its name alone is
+    # asked of all rows before they are grouped.
+    placed = dialect.derived(f"SELECT *, {place} FROM {met_by_all}")
+    return f"SELECT group_at{beside}, {total} FROM {placed} {by_place} HAVING max(group_at) IS NOT NULL", arrays
 
 
 def _of_column(value: Scalar, column: Spelled, dialect: Dialect) -> str:

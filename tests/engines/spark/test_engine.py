@@ -26,6 +26,11 @@ from tests.engines.breaking_off import ctrl_c
 from tests.engines.small import SALT
 from tests.engines.spark.local import engine
 
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'privql[spark]'")
+
+from privql.engines.spark import session
+from privql.engines.spark.engine import SparkEngine
+
 MANY = bool(os.environ.get("PRIVQL_SOAK"))
 PERSON = Unit("person")
 
@@ -100,6 +105,27 @@ def test_ctrl_c_stops_a_query_and_its_jobs(spark: Any, tmp_path: Path) -> None:
         assert opened.session.sql("SELECT 1 AS one").collect()[0].one == 1
 
 
+def test_jobs_are_of_the_group_that_the_owners_code_names(spark: Any, tmp_path: Path) -> None:
+    with small(spark, tmp_path, u=[1], x=[2]) as opened:
+        spark.sparkContext.setJobGroup("ours", "what is asked of PrivQL")
+        assert opened.run(total(scan(("x", INT))), SALT).tolist() == [[2, 1]]
+        assert spark.sparkContext.statusTracker().getJobIdsForGroup("ours")
+
+
+def test_a_char_is_the_text_that_is_stored_however_many_groups_are_listed(spark: Any, tmp_path: Path) -> None:
+    spark.sql("CREATE TABLE chars (u INT, c CHAR(3)) USING parquet")
+    spark.sql("INSERT INTO chars VALUES (1, 'a'), (2, 'a  '), (3, 'b')")
+    own, leave = session.opened(spark)
+    c = Field("c", TEXT)
+    with SparkEngine(own, {"t": ("chars",)}, leave=leave) as opened:
+        for others in (0, 60):
+            key = Key(c, ("a", "a  ", "b  ", *(f"{n}" for n in range(others))))
+            opened.preflight([scan(("c", TEXT))])
+            found = opened.run(Sums(scan(("c", TEXT)), (key,), (Tally(),)), SALT).tolist()
+            assert found[:3] == [[0], [2], [1]]
+    spark.sql("DROP TABLE chars")
+
+
 def test_the_owner_is_told_what_holds(spark: Any, tmp_path: Path) -> None:
     with small(spark, tmp_path, u=[1, 1, None], x=[1, 2, 3]) as opened:
         u, x = ("u", INT), ("x", INT)
@@ -155,8 +181,8 @@ def test_a_session_that_python_hands_over_answers(spark: Any, tmp_path: Path) ->
     policy = """CREATE UNIT person;
     CREATE PRIVATE TABLE people (person INT UNIT person KEY, age INT BETWEEN 0 AND 100) FROM lake.people;
     CREATE BUDGET b FOR UNIT person EPSILON 1000000;"""
-    with privql.connect(policy=policy, analyst="alice", connections={"lake": spark}) as session:
-        (row,) = session.run("SELECT COUNT(*), AVG(age) FROM people SPEND EPSILON 100000").rows
+    with privql.connect(policy=policy, analyst="alice", connections={"lake": spark}) as asking:
+        (row,) = asking.run("SELECT COUNT(*), AVG(age) FROM people SPEND EPSILON 100000").rows
     assert abs(row[0] - 3000) <= 2 and abs(row[1] - 40) < 0.1
 
 
