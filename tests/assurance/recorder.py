@@ -24,16 +24,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from tests.assurance.machines import MACHINES
 
+_T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "assurance"
 SOAK = os.environ.get("PRIVQL_SOAK", "") not in ("", "0")
 
 
-def length(short: int, long: int) -> int:
-    """How many: with the other tests, and where a machine may take its time."""
+def length(short: _T, long: _T) -> _T:
+    """How many, or which: with the other tests, and where a machine may take its time."""
     return long if SOAK else short
 
 

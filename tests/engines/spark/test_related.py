@@ -13,7 +13,8 @@ from tests.engines.spark.local import engine
 from tests.soundness.related_measured import agree, arrow, drawn
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'privql[spark]'")
-PARTS, EACH = range(length(1, 200)), length(8, 10)
+# With the other tests, one that reads a UNION ALL twice is among the second's: Spark's optimizer failed at it.
+PARTS, EACH = length((0, 45), range(200)), length(4, 10)
 
 
 @pytest.mark.parametrize("seed", PARTS)
