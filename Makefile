@@ -61,7 +61,7 @@ test: $(VENV)/.ready
 
 # With what PostgreSQL and Spark take, each of which is started once. Spark also needs Java 17; without one, that is said.
 test-engines: $(VENV)/.ready-engines
-	$(BIN)/python -m pytest -n 0 -rs tests/engines tests/ledger/test_postgres.py tests/pipeline/test_on_postgres.py tests/pipeline/test_servers.py tests/queries/test_tpch_postgres.py
+	$(BIN)/python -m pytest -n 0 -rs tests/engines tests/ledger/test_postgres.py tests/pipeline/test_on_postgres.py tests/pipeline/test_servers.py tests/queries/test_tpch_postgres.py tests/soundness/test_related_postgres.py
 
 soak: $(VENV)/.ready
 	$(BIN)/python -m tests.assurance $(MACHINE) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(GO_ON),--go-on)
