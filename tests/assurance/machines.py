@@ -120,7 +120,7 @@ _ALL = (
         "conformance",
         "the conformance kit on DuckDB, PostgreSQL and Spark: every signature of every operation, and random terms",
         "cases",
-        390_000,
+        449_000,
         (
             "conformance/test_kit.py::test_duckdb_means_what_it_should",
             "engines/test_postgres.py::test_every_operation_means_what_it_should",
