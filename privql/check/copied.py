@@ -14,7 +14,7 @@ from privql.check.relations import CheckedQuery
 from privql.diagnostics import Span, refuse
 from privql.kernel.scalars import Apply, Field, Scalar
 
-COPIES = 500  # beside one of each: the engine takes two seconds for so many
+COPIES = 500  # beside one of each: the engine takes a second or two for so many
 
 
 def not_copied_too_often(query: CheckedQuery, span: Span) -> None:

@@ -14,7 +14,7 @@ from privql.audit import reference
 from privql.conformance.pools import WIDE, hostile
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source, scans
-from privql.kernel.features import Extreme, Frame, Mode, Nth, Order, Over, Quantile, Steps, Tally, Total
+from privql.kernel.features import Extreme, Frame, Nth, Order, Over, Steps, Tally, Total
 from privql.kernel.scalars import (
     BOOL,
     DATE,
@@ -292,18 +292,3 @@ def test_what_ties_in_the_order_has_a_place_in_a_frame_by_its_content(frame: Fra
     for stored in (rows, rows[::-1]):
         data: dict[str, object] = {c: [row[c] for row in stored] for c in ("u", "x", "y")}
         assert [asked(data, window, whole("least"), whole("last"))] == wanted
-
-
-# ---- what puts nothing in order
-
-
-@pytest.mark.parametrize(
-    "feature", [Mode(Const("a", TEXT)), Mode(Const(True, BOOL)), Quantile(Const(True, BOOL), 0.5, "BELOW")]
-)
-def test_of_a_constant_there_is_a_mode_and_a_quantile(feature: Mode | Quantile) -> None:
-    value = feature.value
-    found = Filter(
-        Gather(scan(("x", INT)), (("k", Field("x", INT)),), (("c", feature),)),
-        Apply("eq", (Field("c", value.type), value), BOOL),
-    )
-    assert asked({"u": [1, 1, 2], "x": [3, 3, 4]}, found) == [2]

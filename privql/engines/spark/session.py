@@ -44,14 +44,19 @@ class UnknownSetting(RuntimeError):
 
 def give_meaning(session: Session) -> None:
     """What is so already is let be: to set what will go with a later version is warned of."""
-    excluded = str(session.conf.get(_EXCLUDED, "") or "").split(",")
-    if _FAILS not in excluded:
-        session.conf.set(_EXCLUDED, ",".join(filter(None, (*excluded, _FAILS))))
+    if _FAILS not in (excluded := _excluded(session)):
+        session.conf.set(_EXCLUDED, ",".join((*excluded, _FAILS)))
+        if _FAILS not in _excluded(session):
+            raise UnknownSetting(_EXCLUDED)
     for setting, value in MEANING.items():
         if not _is(session, setting, value):
             session.conf.set(setting, value)
             if not _is(session, setting, value):
                 raise UnknownSetting(setting)
+
+
+def _excluded(session: Session) -> list[str]:
+    return [rule.strip() for rule in str(session.conf.get(_EXCLUDED, "") or "").split(",") if rule.strip()]
 
 
 def _is(session: Session, setting: str, value: str) -> bool:
@@ -88,8 +93,13 @@ def _connected(address: str) -> Session:
     return made
 
 
+def _far(session: Session) -> bool:
+    """Of a server that speaks Spark Connect, not of a Spark that this process began."""
+    return not hasattr(session, "_jsparkSession")
+
+
 def _copy(session: Session) -> Session:
-    if not hasattr(session, "_jsparkSession"):
+    if _far(session):
         return session.cloneSession()
     from pyspark.sql import SparkSession
 
@@ -97,7 +107,10 @@ def _copy(session: Session) -> Session:
 
 
 def inherited(session: Session) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
-    """For what another thread asks: what the owner's code says of its jobs - a pool, a group - holds there, too."""
+    """For what another thread asks: what the owner's code says of its jobs - a pool, a group - holds there, too. Of a
+    server's session it can say nothing: that is one of our own."""
+    if _far(session):
+        return lambda work: work
     from pyspark.util import inheritable_thread_target
 
     made: Callable[[Callable[[], Any]], Callable[[], Any]] = inheritable_thread_target(session)
