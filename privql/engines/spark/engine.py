@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
+from threading import Thread
 from typing import Any
 
-from privql.engines.interface import EngineError, OwnerLog, Tables, Term, scans
+from privql.engines.interface import Advice, EngineError, OwnerLog, Recognised, Tables, Term, scans
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.given import view_of_arrays
 from privql.engines.spark.rehearsal import planned, without_rows
 from privql.engines.spark.session import Session, inherited
-from privql.engines.spark.sources import read_scan, table_of
+from privql.engines.spark.sources import advice, read_scan, table_of
 from privql.engines.sql.emit import Statement
 from privql.engines.sql.engine import SqlEngine, registered
 from privql.engines.sql.groups import GroupStatement
@@ -45,6 +46,13 @@ class SparkEngine(SqlEngine):
     def close(self) -> None:
         with self._turn, suppress(Exception):  # a server that is gone has nothing left to close
             self._leave()
+
+    def advice(self, tables: Mapping[str, Recognised]) -> list[Advice]:
+        def found() -> list[Advice]:
+            some = sorted(tables.keys() & self._inside.keys())
+            return [each for one in some for each in advice(one, self._table(one), tables[one])]
+
+        return self._safely(found)
 
     # ---- inside
 
@@ -98,17 +106,25 @@ class SparkEngine(SqlEngine):
 
     def _fetched(self, sql: str) -> Any:
         """Asked in a thread of its own. Whoever breaks off, by Ctrl-C say, stops the server, which would go on with
-        what nobody waits for; Spark's client would wait for that before it says that it was broken off."""
-        with ThreadPoolExecutor(1) as waiting:
-            asked = waiting.submit(inherited(self.session)(lambda: self.session.sql(sql).toArrow()))
+        what nobody waits for; Spark's client would wait for that before it says that it was broken off. Who does so
+        again waits no longer."""
+        asked = Future[Any]()
+
+        def ask() -> None:
             try:
-                return asked.result()
-            except BaseException:
-                while not asked.done():  # what has not begun yet is stopped once it has
-                    with suppress(Exception):
-                        self.session.interruptAll()
-                    wait([asked], timeout=0.2)
-                raise
+                asked.set_result(self.session.sql(sql).toArrow())
+            except BaseException as error:
+                asked.set_exception(error)
+
+        Thread(target=inherited(self.session)(ask), daemon=True).start()
+        try:
+            return asked.result()
+        except BaseException:
+            while not asked.done():  # what has not begun yet is stopped once it has
+                with suppress(Exception):
+                    self.session.interruptAll()
+                wait([asked], timeout=0.2)
+            raise
 
     def _beside(self, given: Mapping[str, Arrays]) -> AbstractContextManager[None]:
         return registered(given, partial(view_of_arrays, self.session), self.session.catalog.dropTempView)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from privql.engines.interface import EngineError
+from privql.engines.interface import Advice, EngineError, Recognised
 from privql.engines.spark.dialect import SPARK
 from privql.engines.spark.expressions import name
 from privql.engines.sql.expressions import Spelled
@@ -27,8 +28,22 @@ def table_of(session: Any, table: str, inside: tuple[str, ...]) -> Table:
     relation = ".".join(map(name, inside))
     if not session.catalog.tableExists(relation):
         raise EngineError("missing source", table)
-    columns = dict(session.table(relation).dtypes)
-    return Table(relation, columns, _NUMBERED)
+    rows = session.table(relation)
+    filled = frozenset(field.name for field in rows.schema.fields if not field.nullable)
+    return Table(relation, dict(rows.dtypes), _NUMBERED, filled=filled)
+
+
+def advice(name: str, table: Table, known: Recognised) -> Iterator[Advice]:
+    """Where a unit owns many rows its name is read in any case: by it they are brought together."""
+    for column, _ in known.owners:
+        own = table.column(column)
+        if own is not None and own not in table.filled and (column,) in known.keys:
+            told = f"as far as Spark knows, `{column}` may be NULL, so each query reads it to leave out rows of nobody"
+            help = (
+                "if it never is, keep a table in which the column is NOT NULL, or name a view that says"
+                f" `coalesce({column}, …) AS {column}`, with a name that nobody has"
+            )
+            yield Advice(name, told, help)
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import privql
-from privql.engines.interface import EngineError
+from privql.engines.interface import EngineError, Recognised
 from privql.functions.scalar import evaluate
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.scalars import BOOL, FLOAT, INT, TEXT, Apply, Const, Field, decimal
@@ -62,6 +62,25 @@ def test_a_table_or_a_column_that_is_not_there_is_named(spark: Any, tmp_path: Pa
         assert opened.run(total(scan(("x", INT))), SALT).tolist() == [[2, 1]]  # what a copy knew when it was made
 
 
+def test_the_owner_is_told_of_a_unit_that_is_read_only_because_it_may_be_null(spark: Any, tmp_path: Path) -> None:
+    def told(one_row_each: bool) -> list[str]:
+        keys = (("u",), ("u", "x")) if one_row_each else (("u", "x"),)
+        with engine(spark, {"t": tmp_path / "t.parquet"}) as opened:
+            said = opened.advice({"t": Recognised((("u", INT),), keys), "elsewhere": Recognised((), ())})
+        return [f"{each.table}: {each.what}; {each.help}" for each in said]
+
+    pq.write_table(pa.table({"U": [1, 2], "x": [2, 3]}), tmp_path / "t.parquet")
+    (said,) = told(one_row_each=True)
+    assert said.startswith("t: ") and "`u` may be NULL" in said and "coalesce(u, …) AS u" in said
+    assert not told(one_row_each=False)
+    rows = spark.read.parquet(str(tmp_path / "t.parquet"))
+    rows.selectExpr("coalesce(U, -1) AS U", "x").createOrReplaceTempView("never_null")
+    with SparkEngine(session.opened(spark)[0], {"t": ("never_null",)}) as opened:
+        assert not opened.advice({"t": Recognised((("u", INT),), (("u",),))})
+        assert "IS NOT NULL" not in opened.emit(total(scan(("x", INT))))
+        assert opened.run(total(scan(("x", INT))), SALT).tolist() == [[5, 2]]
+
+
 def test_failures_quote_nothing_and_the_owner_is_told_the_truth(spark: Any, tmp_path: Path) -> None:
     said: list[BaseException] = []
     with small(spark, tmp_path, u=[1], x=[2]) as opened:
@@ -93,16 +112,28 @@ def test_a_session_keeps_its_own_settings(spark: Any, tmp_path: Path) -> None:
     assert spark.sql("SELECT 1 AS one").collect()[0].one == 1  # and it is still there
 
 
+def endless(spark: Any, folder: Path) -> Any:
+    opened = small(spark, folder, u=[1], x=[0])
+    rows = opened.session.sql("SELECT a.id AS u, b.id % 3 AS x FROM range(3000000) a CROSS JOIN range(1000000) b")
+    rows.createOrReplaceTempView("stored_t")
+    return opened
+
+
 def test_ctrl_c_stops_a_query_and_its_jobs(spark: Any, tmp_path: Path) -> None:
-    rows = 2_000
-    with small(spark, tmp_path, u=list(range(rows)), x=[0] * rows) as opened:
-        own = opened.session
-        slow = own.sql("SELECT a.id AS u, b.id % 3 AS x FROM range(3000000) a CROSS JOIN range(1000000) b")
-        slow.createOrReplaceTempView("stored_t")
+    with endless(spark, tmp_path) as opened:
         with ctrl_c(8):
             opened.run(total(scan(("x", INT))), SALT)
         assert not opened.session.interruptAll(), "nothing of it runs any more"
         assert opened.session.sql("SELECT 1 AS one").collect()[0].one == 1
+
+
+def test_a_second_ctrl_c_waits_for_nothing(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with endless(spark, tmp_path) as opened:
+        with monkeypatch.context() as of_a_server_that_does_not_stop, ctrl_c(8, 10):
+            of_a_server_that_does_not_stop.setattr(opened.session, "interruptAll", list)
+            opened.run(total(scan(("x", INT))), SALT)
+        while not opened.session.interruptAll():
+            time.sleep(0.1)
 
 
 def test_jobs_are_of_the_group_that_the_owners_code_names(spark: Any, tmp_path: Path) -> None:
