@@ -9,20 +9,20 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from privql.engines.sql.aggregates import HALF, Aggregates, Summed
 from privql.engines.sql.dialect import Dialect, Of
 from privql.engines.sql.expressions import Spelled
-from privql.engines.sql.members import Arrays, listed, listed_together, written_out
+from privql.engines.sql.members import Arrays, listed, written_out
 from privql.engines.sql.relations import Draft, Layer, Listed, ReadScan
 from privql.engines.sql.rows import rows
 from privql.engines.sql.scalars import ScalarEmitter
 from privql.frozen import frozen
 from privql.kernel.features import Steps, Tally, Total
-from privql.kernel.scalars import Field, Scalar
+from privql.kernel.scalars import Field, Scalar, Value
 from privql.kernel.sums import Balance, Hats, Key, Powers, Sums
 from privql.kernel.sums import Listed as ListedTogether
 from privql.kernel.terms import Public
@@ -101,22 +101,19 @@ def by_groups(
         if isinstance(key, ListedTogether):
             columns = [layer.value(value).sql for value in key.values]
             grouped |= dict.fromkeys(columns)
-            members, types = key.members, tuple(value.type for value in key.values)
+            members: list[Sequence[Value]] = [[each[at] for each in key.members] for at in range(len(key.values))]
+            types = [value.type for value in key.values]
         else:
             by, value = _grouping(key, layer)
             grouped[by.sql] = None
             columns = [layer.names.new("k")]
             met += f", {_of_column(value, by, dialect)} AS {columns[0]}"
-            members, types = tuple((member,) for member in key.members), (key.value.type,)
+            members, types = [key.members], [key.value.type]
         place = written_out(members, types, columns, dialect)
         if place is None:
             table = layer.names.new("m")
-            if isinstance(key, ListedTogether):
-                relation = listed_together(key.members, types, table, dialect)
-                met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
-            else:
-                relation = listed(key.members, key.value.type, table, dialect)
-                met_by = f"{columns[0]} IS NOT DISTINCT FROM {table}.m"
+            relation = listed(members, types, table, dialect)
+            met_by = " AND ".join(f"{by} IS NOT DISTINCT FROM {table}.m{at}" for at, by in enumerate(columns))
             if relation.arrays is not None:
                 arrays[f"{table}_arrays"] = relation.arrays
             joins.append(f" JOIN {relation.sql} ON {met_by}")

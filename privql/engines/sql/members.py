@@ -32,38 +32,52 @@ class Members:
 
 
 def written_out(
-    rows: Sequence[tuple[Value, ...]], by: tuple[ValueType, ...], met: Sequence[object], dialect: Dialect
+    columns: Sequence[Sequence[Value]], types: Sequence[ValueType], met: Sequence[str], dialect: Dialect
 ) -> str | None:
-    """The place of the row that is met, NULL for none of them; or None if that is a matter for a relation."""
-    if dialect.joins_few or len(rows) > _FEW:
+    """The place of the member that is met, NULL for none of them; or None if that is a matter for a relation."""
+    if dialect.joins_few or len(columns[0]) > _FEW:
         return None
-    _differ([tuple(map(_as_written, row, by)) for row in rows])
+    _differ(columns, types)
     places = []
-    for place, row in enumerate(rows):
+    for place, member in enumerate(zip(*columns, strict=True)):
         same = (
             f"{column} IS NULL" if value is None else f"{column} = {dialect.literal(value, type)}"
-            for column, value, type in zip(met, row, by, strict=True)
+            for column, value, type in zip(met, member, types, strict=True)
         )
         places.append(f"WHEN {' AND '.join(same)} THEN {dialect.literal(place, INT)}")
     return f"CASE {' '.join(places)} END"
 
 
-def listed(values: tuple[Value, ...], type: ValueType, table: str, dialect: Dialect) -> Members:
-    _differ([_as_written(value, type) for value in values])
-    if len(values) <= _FEW:
-        written = [(dialect.literal(value, type), dialect.literal(place, INT)) for place, value in enumerate(values)]
-        rows = ", ".join(f"({value}, {place})" for value, place in written)
-        return Members(f"(VALUES {rows}) AS {table}(m, o)", None)
-    places = [place for place, value in enumerate(values) if value is not None]
-    arrays = {"m": array([values[place] for place in places], type), "o": np.array(places, dtype=np.int64)}
-    rows = f"SELECT {read('m', type, dialect)} AS m, o FROM {table}_arrays"
-    if len(places) < len(values):
-        rows += f" UNION ALL SELECT {dialect.literal(None, type)}, {dialect.literal(values.index(None), INT)}"
-    return Members(f"({rows}) AS {table}", arrays)
+def listed(columns: Sequence[Sequence[Value]], types: Sequence[ValueType], table: str, dialect: Dialect) -> Members:
+    """A relation (m0, m1, …, o): the columns of the members' values, and their places."""
+    _differ(columns, types)
+    if len(columns[0]) <= _FEW:
+        names = ", ".join(f"m{at}" for at in range(len(columns)))
+        written = [
+            ", ".join(dialect.literal(v, t).sql for v, t in zip((*member, place), (*types, INT), strict=True))
+            for place, member in enumerate(zip(*columns, strict=True))
+        ]
+        return Members(f"(VALUES {', '.join(f'({row})' for row in written)}) AS {table}({names}, o)", None)
+    arrays: dict[str, npt.NDArray[Any]] = {"o": np.arange(len(columns[0]), dtype=np.int64)}
+    selected = []
+    for at, (values, type) in enumerate(zip(columns, types, strict=True)):
+        some = next((value for value in values if value is not None), None)
+        if some is None:
+            selected.append(f"{dialect.literal(None, type)} AS m{at}")
+            continue
+        # In the place of a NULL stands any value, which is not read.
+        arrays[f"v{at}"] = array([some if value is None else value for value in values], type)
+        member = read(f"v{at}", type, dialect)
+        if None in values:
+            arrays[f"n{at}"] = np.array([value is None for value in values], dtype=np.bool_)
+            member = f"CASE WHEN NOT n{at} THEN {member} END"
+        selected.append(f"{member} AS m{at}")
+    return Members(f"(SELECT {', '.join(selected)}, o FROM {table}_arrays) AS {table}", arrays)
 
 
-def _differ(members: Sequence[object]) -> None:
-    if len(set(members)) != len(members):
+def _differ(columns: Sequence[Sequence[Value]], types: Sequence[ValueType]) -> None:
+    written = ([_as_written(value, type) for value in values] for values, type in zip(columns, types, strict=True))
+    if len(set(zip(*written, strict=True))) != len(columns[0]):
         raise EngineError("unsupported")  # a row would count twice
 
 
@@ -107,28 +121,3 @@ def read(column: str, type: ValueType, dialect: Dialect) -> str:
             return dialect.timestamp(column)
         case _:
             return f"CAST({column} AS {dialect.type_name(type)})"
-
-
-def listed_together(
-    rows: tuple[tuple[Value, ...], ...], types: tuple[ValueType, ...], table: str, dialect: Dialect
-) -> Members:
-    """The same for several columns at once: a relation (m0, m1, …, o)."""
-    _differ([tuple(map(_as_written, row, types)) for row in rows])
-    names = ", ".join(f"m{at}" for at in range(len(types)))
-    if len(rows) <= _FEW:
-        written = [
-            ", ".join(dialect.literal(v, t).sql for v, t in zip((*row, place), (*types, INT), strict=True))
-            for place, row in enumerate(rows)
-        ]
-        return Members(f"(VALUES {', '.join(f'({row})' for row in written)}) AS {table}({names}, o)", None)
-    arrays: dict[str, npt.NDArray[Any]] = {"o": np.arange(len(rows), dtype=np.int64)}
-    columns = []
-    for at, (values, type) in enumerate(zip(zip(*rows, strict=True), types, strict=True)):
-        some = next((value for value in values if value is not None), None)
-        arrays[f"n{at}"] = np.array([value is None for value in values], dtype=np.bool_)
-        if some is None:
-            columns.append(f"{dialect.literal(None, type)} AS m{at}")
-        else:  # in the place of a NULL stands any value, which is not read
-            arrays[f"v{at}"] = array([some if value is None else value for value in values], type)
-            columns.append(f"CASE WHEN NOT n{at} THEN {read(f'v{at}', type, dialect)} END AS m{at}")
-    return Members(f"(SELECT {', '.join(columns)}, o FROM {table}_arrays) AS {table}", arrays)
