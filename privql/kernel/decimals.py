@@ -13,6 +13,18 @@ def at_rank(rank: int, digits: int) -> Fraction:
     return (least + behind) * Fraction(10) ** exponent
 
 
+def rank_near(x: Fraction | float, digits: int) -> int:
+    """About the rank of the one before it."""
+    exact, least = Fraction(x), int(10 ** (digits - 1))
+    exponent = first_place(exact) - digits + 1
+    return 9 * least * exponent + int(exact / Fraction(10) ** exponent) - least
+
+
+def first_place(x: Fraction) -> int:
+    """About that of its first digit."""
+    return math.floor(ln(x) / math.log(10))
+
+
 def ln(x: Fraction) -> float:
     return math.log(x.numerator) - math.log(x.denominator)
 

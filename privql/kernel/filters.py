@@ -21,12 +21,13 @@ from functools import lru_cache
 from typing import Literal, assert_never
 
 from privql.frozen import frozen
+from privql.kernel import guesses
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.events import Events
 from privql.kernel.gaussian import greatest_mu, pays_for, root_above
 from privql.kernel.logarithm import log
 from privql.kernel.losses import UNIT, Loss, loss_of, mu_squared_of_pure, renyi_of_pure
-from privql.kernel.search import least, solved
+from privql.kernel.search import greatest_decimal
 
 _BITS = 112
 _USUAL = Fraction(1, 10**6)
@@ -102,9 +103,8 @@ class Filter:
         def by_gauss(epsilon: Fraction) -> bool:
             return self._gaussian(replace(loss, gauss=loss.gauss + mu_squared_of_pure(epsilon)))
 
-        for admits, guess in ((by_renyi, self._renyi_guess(renyi)), (by_gauss, self._gaussian_guess(loss))):
-            if guess > max(most, LEAST_EPSILON):
-                most = max(most, _greatest(admits, guess))
+        for admits, near in ((by_renyi, self._near_by_renyi(renyi)), (by_gauss, self._near_by_gauss(loss))):
+            most = max(most, _greatest(admits, max(most, LEAST_EPSILON), near))
         return most
 
     def _plain(self, loss: Loss) -> bool:
@@ -129,29 +129,16 @@ class Filter:
             return False
         return not loss.gauss or (share > 0 and pays_for(self.epsilon, share, root_above(Fraction(loss.gauss, UNIT))))
 
-    def _renyi_guess(self, divergence: int) -> float:
+    def _near_by_renyi(self, divergence: int) -> float:
         rest = ((self._most_divergence() or 0) - divergence) / UNIT
-        if rest <= 0:
-            return 0.0
-        order = float(self.order)
-        if rest * order < 1e-6:
-            return math.sqrt(2 * rest / order)
+        return guesses.epsilon_of_divergence(rest, float(self.order)) if rest > 0 else 0.0
 
-        def enough(epsilon: float) -> bool:
-            between = math.log1p(math.exp(-epsilon)) - math.log1p(math.exp(-(2 * order - 1) * epsilon))
-            return epsilon - between / (order - 1) >= rest
-
-        return solved(enough)
-
-    def _gaussian_guess(self, loss: Loss) -> float:
+    def _near_by_gauss(self, loss: Loss) -> float:
         share = self.shares.gauss * self.delta
         if not self.epsilon or not share or loss.gauss_delta:
             return 0.0
         rest = float(greatest_mu(self.epsilon, share) ** 2 - Fraction(loss.gauss, UNIT))
-        if rest <= 0:
-            return 0.0
-        half = math.sqrt(rest / 8)
-        return 2 * math.atanh(math.erf(half)) if half < 3 else max(half * half, -math.log(math.erfc(half) / 2 + 1e-300))
+        return guesses.epsilon_of_mu(rest) if rest > 0 else 0.0
 
 
 @lru_cache(maxsize=1024)
@@ -188,7 +175,8 @@ def _most_divergence(epsilon: Fraction, delta: Fraction, order: Fraction) -> int
     return most if most >= 0 else None
 
 
-def _greatest(admits: Callable[[Fraction], bool], guess: float) -> Fraction:
-    """Four digits of the greatest ε that is admitted; the greater one is, the harder."""
-    step = Fraction(10) ** (math.floor(math.log10(guess)) - 3)
-    return (least(lambda n: n > 0 and not admits(n * step), int(guess / step)) - 1) * step
+def _greatest(admits: Callable[[Fraction], bool], known: Fraction, near: float) -> Fraction:
+    """Four digits of the greatest ε that is admitted, where that is more than is known; the greater one is, the
+    harder."""
+    found = greatest_decimal(lambda epsilon: epsilon <= known or admits(epsilon), 4, max(near, float(known)))
+    return found if found > known else Fraction(0)

@@ -17,11 +17,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from privql.kernel import guesses
 from privql.kernel.cost import LEAST_EPSILON
-from privql.kernel.decimals import at_rank, ln, missed
+from privql.kernel.decimals import at_rank, first_place, missed
 from privql.kernel.enclosure import Bounds, at_most
 from privql.kernel.normal import SPARE, density, mills, tail
-from privql.kernel.search import least, solved
+from privql.kernel.search import greatest_decimal, least, least_decimal, least_rank
 
 _DIGITS = 6  # of what is found: nobody sees more in the noise, and certificates stay short
 _NOTHING = Fraction(0)
@@ -62,15 +63,14 @@ def _neighbours(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]
     """That one, and the next, which (ε, δ) does not pay for."""
     if epsilon <= 0 or not 0 < delta < 1:
         raise ValueError("ε is positive, and δ lies strictly between 0 and 1")
-    target = ln(delta)
-    guess = solved(lambda mu: _log_delta(float(epsilon), mu) >= target)
-    beyond = least(lambda rank: not affordable(epsilon, at_rank(rank, _DIGITS), delta), _rank(guess))
+    near = guesses.mu_paid_by(epsilon, delta)
+    beyond = least_rank(lambda mu: not affordable(epsilon, mu, delta), _DIGITS, near)
     return at_rank(beyond - 1, _DIGITS), at_rank(beyond, _DIGITS)
 
 
 def least_mu(square: Fraction) -> Fraction:
     """The least μ of six significant digits whose square is at least that."""
-    return at_rank(least(lambda rank: at_rank(rank, _DIGITS) ** 2 >= square, _rank(math.sqrt(square))), _DIGITS)
+    return least_decimal(lambda mu: mu**2 >= square, _DIGITS, math.sqrt(square))
 
 
 def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
@@ -79,9 +79,7 @@ def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
         raise ValueError("μ is positive, and δ lies strictly between 0 and 1")
     if affordable(LEAST_EPSILON, mu, delta):
         return LEAST_EPSILON
-    target = ln(delta)
-    guess = solved(lambda epsilon: _log_delta(epsilon, float(mu)) <= target)
-    return at_rank(least(lambda rank: affordable(at_rank(rank, 4), mu, delta), _rank(guess, 4)), 4)
+    return least_decimal(lambda epsilon: affordable(epsilon, mu, delta), 4, guesses.epsilon_that_pays(mu, delta))
 
 
 def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING) -> int:
@@ -89,8 +87,7 @@ def halfwidth(sigma: Fraction, confidence: Fraction, before: Fraction = _NOTHING
     if sigma <= 0:
         raise ValueError("a deviation is positive")
     miss = missed(confidence)
-    guess = int(sigma * Fraction(_quantile(miss)))
-    return least(lambda h: _kept(h - before, sigma, miss), guess)
+    return least(lambda h: _kept(h - before, sigma, miss), int(sigma * Fraction(guesses.normal_quantile(miss))))
 
 
 def halfwidth_of_two(
@@ -108,8 +105,7 @@ def halfwidth_of_two(
         return _beyond((over * (h + Fraction(1, 2)) - moved) / wide, miss)
 
     miss = missed(confidence)
-    guess = int((Fraction(_quantile(miss)) * wide + moved) / over)
-    return least(kept, guess)
+    return least(kept, int((Fraction(guesses.normal_quantile(miss)) * wide + moved) / over))
 
 
 def sigma_within(halfwidth: int, confidence: Fraction, before: Fraction = _NOTHING) -> Fraction:
@@ -118,12 +114,13 @@ def sigma_within(halfwidth: int, confidence: Fraction, before: Fraction = _NOTHI
         raise ValueError("a half-width is not negative")
     miss = missed(confidence)
     far = halfwidth - before
-    return greatest_sigma(lambda sigma: _kept(far, sigma, miss), float(far + Fraction(1, 2)) / _quantile(miss))
+    near = float(far + Fraction(1, 2)) / guesses.normal_quantile(miss)
+    return greatest_sigma(lambda sigma: _kept(far, sigma, miss), near)
 
 
-def greatest_sigma(enough: Callable[[Fraction], bool], guess: float = 1.0) -> Fraction:
+def greatest_sigma(enough: Callable[[Fraction], bool], near: float = 1.0) -> Fraction:
     """The greatest σ of six significant digits that is small enough; every smaller one must be, too."""
-    return at_rank(least(lambda rank: not enough(at_rank(rank, _DIGITS)), _rank(guess)) - 1, _DIGITS)
+    return greatest_decimal(enough, _DIGITS, near)
 
 
 def variance(sigma: Fraction) -> float:
@@ -147,7 +144,7 @@ def float_tail(x: float) -> float:
 
 def root_above(square: Fraction) -> Fraction:
     """A number of nine significant digits or so whose square is at least `square`, and hardly more."""
-    places = 8 - _place(square) // 2
+    places = 8 - first_place(square) // 2
     scaled = square * Fraction(100) ** places
     return (math.isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1) / Fraction(10) ** places
 
@@ -159,40 +156,3 @@ def _kept(h: Fraction, sigma: Fraction, miss: Fraction) -> bool:
 def _beyond(x: Fraction, miss: Fraction) -> bool:
     """Whether 2·P[Z > x] <= miss."""
     return at_most(lambda bits: tail(x, bits), miss / 2)
-
-
-# ---------------------------------------------------------------- where to look, in floats
-
-
-def _log_delta(epsilon: float, mu: float) -> float:
-    """About ln δ(ε, μ)."""
-    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    if near < -20:
-        return 0.0
-    middle = epsilon / mu
-    between = _float_mills(near) - _float_mills(far) if mu > 1e-3 else mu * (1 - middle * _float_mills(middle))
-    return -near * near / 2 - math.log(2 * math.pi) / 2 + math.log(max(between, 1e-300))
-
-
-def _float_mills(x: float) -> float:
-    if x < 25:
-        return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
-    return (1 - 1 / (x * x)) / x
-
-
-def _quantile(miss: Fraction) -> float:
-    """About the x >= 0 with 2·P[Z > x] = miss."""
-    target = ln(miss / 2)
-    return solved(lambda x: -x * x / 2 - math.log(2 * math.pi) / 2 + math.log(_float_mills(x)) <= target)
-
-
-def _rank(x: float, digits: int = _DIGITS) -> int:
-    place, least_digits = math.floor(math.log10(x)), int(10 ** (digits - 1))
-    return (
-        9 * least_digits * (place - digits + 1) + int(Fraction(x) * Fraction(10) ** (digits - 1 - place)) - least_digits
-    )
-
-
-def _place(x: Fraction) -> int:
-    """Of its first digit."""
-    return math.floor(ln(x) / math.log(10))

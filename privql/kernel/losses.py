@@ -25,13 +25,14 @@ from functools import lru_cache, partial
 from typing import assert_never
 
 from privql.frozen import frozen
+from privql.kernel import guesses
 from privql.kernel.cost import Cost
 from privql.kernel.enclosure import Bounds, at_most, exp_minus
 from privql.kernel.events import Event, Events, Kind, amount
 from privql.kernel.gaussian import greatest_mu
 from privql.kernel.logarithm import log_near_one
 from privql.kernel.normal import tail
-from privql.kernel.search import least, solved
+from privql.kernel.search import least_decimal
 from privql.kernel.zcdp import greatest_rho
 
 UNIT = 2**64
@@ -205,20 +206,9 @@ def mu_squared_of_pure(epsilon: Fraction) -> int:
         (low, high), left, one = exp_minus(epsilon, bits), tail(x, bits), 1 << bits
         return (left[0] * (one + low) >> bits) - high, (left[1] * (one + high) >> bits) + 1 - low
 
-    guess = _half_of_mu(float(epsilon))
-    step = Fraction(10) ** (math.floor(math.log10(guess)) - 6)
-    number = least(lambda n: at_most(partial(over, n * step), Fraction(0)), int(guess / step))
-    return math.ceil((2 * number * step) ** 2 * UNIT)
-
-
-def _half_of_mu(epsilon: float) -> float:
-    """About the x with P[Z > x] = 1/(1+e^ε)."""
-    root, near, far = math.sqrt(2), math.tanh(epsilon / 2), 2 / (1 + math.exp(epsilon))
-
-    def enough(x: float) -> bool:
-        return math.erf(x / root) >= near if epsilon < 1 else math.erfc(x / root) <= far
-
-    return solved(enough)
+    near = guesses.half_of_mu(float(epsilon))
+    half = least_decimal(lambda x: at_most(partial(over, x), Fraction(0)), 7, near)
+    return math.ceil((2 * half) ** 2 * UNIT)
 
 
 def written(loss: Loss) -> str:

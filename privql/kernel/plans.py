@@ -15,7 +15,6 @@ polynomials; floats guess an ε, and certified bounds decide whether it will do.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,12 +22,13 @@ from fractions import Fraction
 from functools import reduce
 
 from privql.frozen import frozen
+from privql.kernel import guesses
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.enclosure import Bounds, exp_minus
 from privql.kernel.events import Events
-from privql.kernel.gaussian import delta_bounds, float_tail, greatest_mu, root_above
+from privql.kernel.gaussian import delta_bounds, greatest_mu, root_above
 from privql.kernel.losses import Loss, loss_of
-from privql.kernel.search import least, solved
+from privql.kernel.search import least_decimal
 
 _POINTS = 1 << 12  # of the lattice on either side of 0
 _SMOOTH_POINTS = 1 << 9
@@ -62,9 +62,8 @@ def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fracti
     step, losses = _added(epsilons, _points(epsilons, square), bits)
     law = _Law(step, losses, root_above(square) if square else Fraction(0), bits)
     most = math.floor(delta * (1 << bits))
-    guess = max(law.guess(float(delta)), float(LEAST_EPSILON))
-    step = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
-    epsilon = least(lambda n: n > 0 and law.delta(n * step, most) <= most, math.ceil(Fraction(guess) / step)) * step
+    near = max(law.epsilon(float(delta)), float(LEAST_EPSILON))
+    epsilon = least_decimal(lambda e: e >= LEAST_EPSILON and law.delta(e, most) <= most, _DIGITS, near)
     unit = Fraction(1, 10 ** (_PLACES + len(str(int(1 / delta)))))
     return epsilon, min(math.ceil(Fraction(law.delta(epsilon, most), 1 << bits) / unit) * unit, delta)
 
@@ -111,23 +110,12 @@ class _Law:
         failing = delta_bounds(abs(rest), self.mu, self.bits)[1] if self.mu else 0
         return failing if rest >= 0 else one - (exp_minus(-rest, self.bits)[0] * max(one - failing, 0) >> self.bits)
 
-    def guess(self, delta: float) -> float:
-        """About the least ε."""
-        step, mu, one = float(self.step), float(self.mu), 1 << self.bits
+    def epsilon(self, delta: float) -> float:
+        """About the least."""
+        step, one = float(self.step), 1 << self.bits
         losses = [((self.losses.low + at) * step, chance / one) for at, chance in enumerate(self.losses.chances)]
         losses = [(loss, chance) for loss, chance in losses if chance * len(losses) > delta / (1 << _SMALL)]
-
-        def failing(rest: float) -> float:
-            if not mu:
-                return -math.expm1(rest) if rest < 0 else 0.0
-            # beyond 700 no float has the power, and hardly any the tail
-            return float_tail(rest / mu - mu / 2) - math.exp(min(rest, 700.0)) * float_tail(rest / mu + mu / 2)
-
-        def enough(epsilon: float) -> bool:
-            beyond = losses if mu else losses[bisect_left(losses, (epsilon, 0.0)) :]  # without μ no others fail
-            return sum(chance * failing(epsilon - loss) for loss, chance in beyond) <= delta
-
-        return solved(enough)
+        return guesses.epsilon_of_losses(losses, float(self.mu), delta)
 
 
 def _points(epsilons: Sequence[Fraction], square: Fraction) -> int:

@@ -1,6 +1,9 @@
-"""The least integer for which something holds, and about the least float."""
+"""The least integer and the least decimal for which something holds, and about the least float."""
 
 from collections.abc import Callable
+from fractions import Fraction
+
+from privql.kernel.decimals import at_rank, rank_near
 
 
 def least(holds: Callable[[int], bool], guess: int) -> int:
@@ -18,6 +21,21 @@ def least(holds: Callable[[int], bool], guess: int) -> int:
         else:
             low = middle + 1
     return low
+
+
+def least_rank(holds: Callable[[Fraction], bool], digits: int, near: Fraction | float) -> int:
+    """Of the least decimal of so many digits for which it holds, as it must for all that are greater. `near`: where to
+    look first, which decides nothing."""
+    return least(lambda rank: holds(at_rank(rank, digits)), rank_near(near, digits))
+
+
+def least_decimal(holds: Callable[[Fraction], bool], digits: int, near: Fraction | float) -> Fraction:
+    return at_rank(least_rank(holds, digits, near), digits)
+
+
+def greatest_decimal(holds: Callable[[Fraction], bool], digits: int, near: Fraction | float) -> Fraction:
+    """Of those for which it holds; for all that are less it must, too."""
+    return at_rank(least_rank(lambda x: not holds(x), digits, near) - 1, digits)
 
 
 def solved(holds: Callable[[float], bool]) -> float:

@@ -9,18 +9,17 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from privql.kernel.decimals import at_rank, ln, missed
+from privql.kernel import guesses
+from privql.kernel.decimals import missed
 from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
-from privql.kernel.search import least, solved
+from privql.kernel.search import least, least_decimal
 
 
 def halfwidth(scale: Fraction, confidence: Fraction) -> int:
     """The least a >= 0 with P[|X| > a] <= 1 - confidence."""
     _require_scale(scale)
     miss = missed(confidence)
-    # a + 1 = t·ln(2 / (miss·(1+q))), and log1p(q) is within 1/2 of ln 2, which is near enough to start from.
-    guess = int(scale * Fraction(ln(2 / miss) - math.log1p(_exp_minus(1, scale))))
-    return least(lambda a: a >= 0 and _kept(a, scale, miss), guess)
+    return least(lambda a: a >= 0 and _kept(a, scale, miss), guesses.laplace_reach(scale, miss))
 
 
 def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fraction:
@@ -30,15 +29,13 @@ def epsilon_within(sensitivity: int, halfwidth: int, confidence: Fraction) -> Fr
     miss = missed(confidence)
     if halfwidth < 0:
         raise ValueError("a half-width is not negative")
-    guess = Fraction(solved(lambda x: x * (halfwidth + 1) + math.log1p(math.exp(-x)) >= ln(2 / miss))) * sensitivity
-    return least_epsilon(lambda epsilon: _kept(halfwidth, sensitivity / epsilon, miss), guess)
+    near = Fraction(guesses.laplace_epsilon(halfwidth, miss)) * sensitivity
+    return least_epsilon(lambda epsilon: _kept(halfwidth, sensitivity / epsilon, miss), near)
 
 
-def least_epsilon(enough: Callable[[Fraction], bool], guess: Fraction = Fraction(1)) -> Fraction:
+def least_epsilon(enough: Callable[[Fraction], bool], near: Fraction = Fraction(1)) -> Fraction:
     """The least ε of four significant digits that is enough; every greater one must be, too."""
-    place = math.floor(ln(guess) / math.log(10))
-    start = 9000 * (place - 3) + int(guess / Fraction(10) ** (place - 3)) - 1000
-    return at_rank(least(lambda rank: enough(at_rank(rank, 4)), start), 4)
+    return least_decimal(enough, 4, near)
 
 
 def variance(scale: Fraction) -> float:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
+from privql.kernel import guesses
 from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
 from privql.kernel.search import least, solved
 from privql.kernel.tails import halfwidth
@@ -63,8 +64,8 @@ def halfwidth_of_sum(scale: Fraction, confidence: Fraction) -> int:
     if scale <= 0 or not 0 < confidence < 1:
         raise ValueError("a scale is positive, and a confidence lies strictly between 0 and 1")
     miss = 1 - confidence
-    far = solved(lambda x: (1 + x / 2) * math.exp(-x) <= float(miss))
-    return least(lambda a: a >= 0 and _kept(a, scale, miss), int(Fraction(far) * scale))
+    near = int(Fraction(guesses.reach_of_two(miss)) * scale)
+    return least(lambda a: a >= 0 and _kept(a, scale, miss), near)
 
 
 def _kept(a: int, scale: Fraction, miss: Fraction) -> bool:
