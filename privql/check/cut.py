@@ -64,7 +64,8 @@ def released(
     tables = private_tables(rel, context)
     table = context.env.catalog.table(tables[0])
     assert table is not None and table.unit is not None
-    read = [tables, *(private_tables(term, context) for aggregate in aggregates for term in aggregate.reads)]
+    computed = (*(key.value for key in keys), *(term for aggregate in aggregates for term in aggregate.reads))
+    read = [tables, *(private_tables(term, context) for term in computed)]
     one_place([context.env.catalog.table(name) for names in read for name in names], node.span)
     listed = [key.members for key in keys if key.members is not None]
     groups = prod(map(len, listed))

@@ -115,6 +115,8 @@ def test_public_rows_of_a_database_are_exact_and_meet_all(ledger: Path) -> None:
         "SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT * FROM tests t WHERE t.patient_id = p.patient_id) SPEND EPSILON 1",
         "SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM calls) SPEND EPSILON 1",
         "SELECT COUNT(*) FILTER (WHERE patient_id IN (SELECT patient_id FROM tests)) FROM patients SPEND EPSILON 1",
+        "SELECT COUNT(*) FROM patients GROUP BY patient_id IN (SELECT patient_id FROM tests) SPEND EPSILON 1",
+        "SELECT DISTINCT patient_id IN (SELECT patient_id FROM tests) AS tested FROM patients",
         "SELECT COUNT(*) FROM (SELECT patient_id FROM patients INTERSECT SELECT patient_id FROM tests) t SPEND EPSILON 1",
         "SELECT COUNT(*) FROM (SELECT patient_id FROM calls UNION ALL SELECT patient_id FROM tests) t SPEND EPSILON 1",
         "SELECT SUM(n) FROM (SELECT p.patient_id, (SELECT COUNT(*) FROM tests t WHERE t.patient_id = p.patient_id) AS n"
