@@ -11,7 +11,7 @@ from typing import Any
 
 from privql.check.columns import produced
 from privql.check.operations import not_yet
-from privql.check.relations import Around, CheckedQuery, Each, Gathered, Once, PrivateScan, Rel, Shared
+from privql.check.relations import Around, Block, CheckedQuery, Each, Gathered, Once, PrivateScan, Rel, Shared
 from privql.diagnostics import Span
 from privql.frozen import inside
 from privql.kernel.scalars import Apply, Field, fields
@@ -24,21 +24,33 @@ def nothing_private(rel: Rel, query: CheckedQuery, span: Span) -> None:
 
 def nothing_around(rel: Rel, query: CheckedQuery, span: Span) -> None:
     """Nor does it read a column that it does not have: that of a private row around it."""
-    read, own = set[str](), {*dict(query.subqueries), *dict(query.told)}
-    for one in records(rel, query):
-        if isinstance(one, Field | Apply):
-            read |= fields(one)
-        elif isinstance(one, Rel):
-            own |= produced(one).keys()
-    if not read <= own:
+    if not _closed(rel, query):
         raise not_yet("a query of public rows that reads private ones around it", span, "join instead")
 
 
-def records(rel: Rel, query: CheckedQuery) -> Iterator[Any]:
+def measured_alone(block: Block, query: CheckedQuery) -> None:
+    """What is measured is measured once: where it has to do with a row around it, that was taken out of it before."""
+    if not _closed((block.rel, block.keys, block.aggregates), query):
+        help = "compare with them by = in the WHERE of the query that aggregates"
+        raise not_yet("a query of private rows that reads public ones around it in this way", block.span, help)
+
+
+def _closed(of: Any, query: CheckedQuery) -> bool:
+    """Whether every column that is read there is one that it has."""
+    read, own = set[str](), {*dict(query.subqueries), *dict(query.told)}
+    for one in records(of, query):
+        if isinstance(one, Field | Apply):
+            read |= fields(one)
+        elif isinstance(one, Rel):
+            own |= produced(one).keys() | ({one.number} if isinstance(one, Each) else set())
+    return read <= own
+
+
+def records(of: Any, query: CheckedQuery) -> Iterator[Any]:
     """Every record of a relation, and of the queries that it asks or names, each of these once."""
     shared, subqueries = dict(query.shared), dict(query.subqueries)
     seen: set[str] = set()
-    todo: list[Any] = [rel]
+    todo: list[Any] = [of]
     while todo:
         at = todo.pop()
         yield at

@@ -9,7 +9,7 @@ from privql.check.arguments import sort_key
 from privql.check.around import untouched
 from privql.check.combined import combined
 from privql.check.copied import not_copied_too_often
-from privql.check.exposed import nothing_around, nothing_private
+from privql.check.exposed import measured_alone, nothing_around, nothing_private
 from privql.check.expressions import typed
 from privql.check.named import bind, position, private, relabel
 from privql.check.needed import needed
@@ -56,6 +56,8 @@ def checked(node: ast.Query, context: Context) -> CheckedQuery:
     made = needed(made, context)
     nothing_private(made.rel, made, node.span)
     nothing_around(made.rel, made, node.span)
+    for block in made.blocks:
+        measured_alone(block, made)
     not_copied_too_often(made, node.span)
     return made
 

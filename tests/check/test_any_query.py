@@ -42,6 +42,34 @@ def test_no_text_is_a_fault(seed: int, session: Session, monkeypatch: pytest.Mon
             str(check)
 
 
+READS_AROUND = [  # a public row, from a query of private rows
+    "SELECT COUNT(*) FROM visits v GROUP BY r.code",
+    "SELECT COUNT(*) FROM visits v GROUP BY v.ward = r.code",
+    "SELECT COUNT(DISTINCT minutes + r.population) FROM visits v",
+    "SELECT SUM(minutes) FILTER (WHERE ward = r.code) FROM visits v",
+    "SELECT MEDIAN(CLAMP(minutes + r.population, 0, 9)) FROM visits v",
+    "SELECT COUNT(*) FROM visits v WHERE v.minutes > r.population",
+    "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stations s WHERE s.id = v.minutes AND s.code = r.code)",
+    "SELECT COUNT(*) FROM patients p JOIN visits v ON p.patient_id = v.patient_id AND v.ward = r.code",
+    "SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id AND v.ward = r.code",
+    "SELECT COUNT(*) FROM visits v LEFT JOIN stations s ON s.id = v.minutes AND s.code = r.code",
+    "SELECT COUNT(*) FROM (SELECT ward = r.code AS here FROM visits v) AS x WHERE here",
+    "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits v GROUP BY patient_id HAVING COUNT(*) > r.population) AS x",
+    "SELECT COUNT(n) FROM (SELECT patient_id, MAX(minutes + r.population) AS n FROM visits v GROUP BY ALL) AS x",
+    "SELECT SUM(n) FROM (SELECT RANK() OVER (PARTITION BY patient_id ORDER BY r.code) AS n FROM visits v) AS x",
+    "SELECT SUM(n) FROM (SELECT RANK() OVER (PARTITION BY patient_id, r.code) AS n FROM visits v) AS x",
+    "SELECT COUNT(*) FROM (SELECT * FROM visits v ORDER BY minutes + r.population LIMIT 2 PER UNIT) AS x",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, ward = r.code FROM visits v) AS x",
+    "SELECT COUNT(*) FROM (SELECT ward FROM visits v UNION ALL SELECT r.code FROM visits v) AS x",
+]
+
+
+@pytest.mark.parametrize("query", READS_AROUND)
+def test_what_is_measured_reads_no_row_around_it(query: str, session: Session) -> None:
+    for text in (f"SELECT ({query}) FROM regions r", f"SELECT * FROM regions r, LATERAL ({query}) AS y"):
+        assert [found.code for found in session.check(f"{text} SPEND EPSILON 1").diagnostics] == ["PQL0408"], text
+
+
 class Public:
     """Random queries over the clinic's public tables that should nearly all pass."""
 
