@@ -264,3 +264,13 @@ def test_explained_and_certified(session: Session) -> None:
     assert (quarter["share"], half["share"]) == ("1/4", "1/2")
     # the median first: 4 rows move it by 2 places, and what is below it has a quarter of all for its half
     assert (half["l1"], half["scale"], quarter["l1"], quarter["scale"]) == ("2", "4", "2", "4")
+
+
+@pytest.mark.parametrize("bins", ["1", "2", "5", "[7, 20]", "[0, 15, 16, 90]"])
+@pytest.mark.parametrize("paid", ["people SPEND EPSILON 9", "DUMMY people"])
+def test_an_edge_is_known_to_be_one_of_those_that_there_are(session: Session, bins: str, paid: str) -> None:
+    text = f"SELECT HISTOGRAM(age, {bins}) AS h FROM {paid}"
+    query = session.check(text).query
+    assert query is not None
+    for column, found in zip(query.columns[:2], zip(*session.run(text).rows, strict=True), strict=False):
+        assert column.domain.values == found, column.name
