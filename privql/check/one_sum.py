@@ -124,9 +124,10 @@ def _times(linear: Linear | None, factor: Fraction) -> Linear | None:
 
 
 def _exact(given: ValueType, taken: ValueType) -> bool:
-    """A cast that is the same for a sum as for what is summed."""
+    """A cast that is the same for a sum as for what is summed: it rounds nothing, and has room for what there is."""
     if taken.kind == "DECIMAL":
-        return given.kind == "INT" or (given.kind == "DECIMAL" and given.scale <= taken.scale)
+        digits = {"INT": 19, "DECIMAL": given.precision - given.scale}.get(given.kind)
+        return digits is not None and given.scale <= taken.scale and digits <= taken.precision - taken.scale
     return taken.kind == "FLOAT"
 
 

@@ -30,6 +30,7 @@ FILTERS = [
     " FILTER (WHERE b IS NULL)",
 ]
 FACTORS = ["", "", "2 * ", "0.25 * ", "-3 * ", "10000 * "]
+CASTS = ["INT", "FLOAT", "DECIMAL(38, 0)", "DECIMAL(30, 1)", "DECIMAL(38, 4)", "DECIMAL(2, 1)"]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +53,12 @@ def combination(choice: random.Random) -> tuple[str, str]:
     for at in range(choice.randint(2, 4)):
         where = choice.choice([everywhere, everywhere, choice.choice(FILTERS)])
         sign = choice.choice([" + ", " - "]) if at else choice.choice(["", "- "])
-        start = f"{sign}{choice.choice(FACTORS)}{choice.choice(ARGUMENTS)}"
-        together, apart = f"{together}{start}){where}", f"{apart}{start} SHARE 1){where}"
+        start, call = f"{sign}{choice.choice(FACTORS)}", choice.choice(ARGUMENTS)
+        one, other = f"{call}){where}", f"{call} SHARE 1){where}"
+        if choice.random() < 0.2:
+            type = choice.choice(CASTS)
+            one, other = f"CAST({one} AS {type})", f"CAST({other} AS {type})"
+        together, apart = f"{together}{start}{one}", f"{apart}{start}{other}"
     return together, apart
 
 
@@ -64,10 +69,12 @@ def test_without_noise_the_answers_are_those_of_the_parts(exactly: Exactly) -> N
         for _ in range(QUERIES):
             first, second = combination(choice), combination(choice)
             table, group = choice.choice(["people", "events", "strict"]), choice.choice(["", " GROUP BY s"])
-            key, having = ("s, " if group else ""), choice.choice(["", f" HAVING {second[0]} IS NOT NULL"])
+            key, having = ("s, " if group else ""), choice.choice(["", " HAVING {} IS NOT NULL"])
             of = f" FROM {table}{group}"
-            one = checked(f"SELECT {key}{first[0]} AS x, ({second[0]}) * 2 AS y{of}{having} SPEND EPSILON 1")
-            other = checked(f"SELECT {key}{first[1]} AS x, ({second[1]}) * 2 AS y{of} SPEND EPSILON 1")
+            one, other = (
+                checked(f"SELECT {key}{x} AS x, ({y}) * 2 AS y{of}{having.format(y)} SPEND EPSILON 1")
+                for x, y in zip(first, second, strict=True)
+            )
             merged += len(one.measurements) < len(other.measurements)
             for _ in range(3):
                 rows: list[Mapping[str, Value]] = [
@@ -127,6 +134,21 @@ PLANS = [
     ("2 * (SUM(c) - COUNT(*)) + AVG(a) AS x", ["AVG(a)", "2 * SUM(c) - 2 * COUNT(*)"]),
     ("CAST(SUM(c) + SUM(b) AS INT) AS x", ["SUM(c) + SUM(b)"]),
     ("CAST(SUM(c) AS INT) + SUM(b) AS x", ["SUM(b)", "SUM(c)"]),
+    ("CAST(SUM(c) AS DECIMAL(38, 0)) + SUM(b) AS x", ["SUM(b)", "SUM(c)"]),
+    ("CAST(SUM(c) + SUM(b) AS DECIMAL(38, 4)) AS x", ["SUM(c) + SUM(b)"]),
+    ("CAST(COUNT(*) AS DECIMAL(19, 0)) + SUM(c) AS x", ["COUNT(*) + SUM(c)"]),
+    ("CAST(COUNT(*) AS DECIMAL(18, 0)) + SUM(c) AS x", ["COUNT(*)", "SUM(c)"]),
+    ("CAST(COUNT(*) AS DECIMAL(19, 1)) + SUM(c) AS x", ["COUNT(*)", "SUM(c)"]),
+    ("CAST(CAST(COUNT(*) AS DECIMAL(20, 0)) AS DECIMAL(21, 0)) + SUM(c) AS x", ["COUNT(*) + SUM(c)"]),
+    ("CAST(CAST(COUNT(*) AS DECIMAL(20, 0)) AS DECIMAL(21, 1)) + SUM(f) AS x", ["COUNT(*) + SUM(f)"]),
+    ("CAST(CAST(COUNT(*) AS DECIMAL(20, 0)) AS DECIMAL(30, 2)) + SUM(c) AS x", ["COUNT(*)", "SUM(c)"]),
+    ("CAST(CAST(COUNT(*) AS DECIMAL(20, 1)) AS DECIMAL(21, 0)) + SUM(c) AS x", ["COUNT(*)", "SUM(c)"]),
+    ("CAST(CAST(COUNT(*) AS DECIMAL(21, 1)) AS DECIMAL(22, 2)) + SUM(f) AS x", ["COUNT(*) + SUM(f)"]),
+    ("CAST(SUM(f) AS FLOAT) + SUM(c) AS x", ["SUM(f) + SUM(c)"]),
+    ("CAST(SUM(f) AS DECIMAL(38, 4)) + SUM(c) AS x", ["SUM(c)", "SUM(f)"]),
+    ("9000000000000000000 * SUM(a) + SUM(b) AS x", ["SUM(a)", "SUM(b)"]),
+    ("9000000000000000000 * SUM(a) + SUM(f) AS x", ["SUM(a)", "SUM(f)"]),
+    ("1e308 * SUM(a) + SUM(f) AS x", ["SUM(a)", "SUM(f)"]),
     ("SUM(a) + SUM(CLAMP(z, 0, 2000000000000000000)) AS x", ["SUM(CLAMP(z, 0, 2000000000000000000))", "SUM(a)"]),
 ]
 
