@@ -50,17 +50,17 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
     if len(leaves) == 1 and not _lateral(leaves[0]):
         rest = both(tests)
         return leaves[0] if rest is None else Where(leaves[0], rest)
-    reads = {test: read_inside(test, context) for test in tests}
     columns = [set(produced(leaf)) for leaf in leaves]
     everything = set().union(*columns)
+    reads = {test: read_inside(test, context) & everything for test in tests}
     for at, leaf in enumerate(leaves):
-        own = [test for test in tests if reads[test] & everything and reads[test] & everything <= columns[at]]
+        own = [test for test in tests if reads[test] and reads[test] <= columns[at]]
         if not private(leaf):  # a query that was taken apart is put together beside private rows alone
             own = [test for test in own if not _taken_apart(test, context)]
         tests = [test for test in tests if test not in own]
         if _lateral(leaf):
             before = produced(leaf.left).keys()
-            below = [test for test in own if reads[test] & everything <= before]
+            below = [test for test in own if reads[test] <= before]
             own = [test for test in own if test not in below]
             leaf = replace(leaf, left=arranged(leaf.left, both(below), node, scope, context))
         above = both(own)
@@ -75,7 +75,7 @@ def arranged(rel: Rel, condition: Scalar | None, node: ast.Select | ast.Join, sc
             raise off_the_unit(seen, columns[todo[0]], node, scope)
         todo.remove(chosen)
         seen |= columns[chosen]
-        now = [t for t in tests if reads[t] & everything <= seen and not fields(t) & context.subqueries.keys()]
+        now = [t for t in tests if reads[t] <= seen and not fields(t) & context.subqueries.keys()]
         tests = [test for test in tests if test not in now]
         made = Joined("INNER", made, leaves[chosen], both(now))
     rest = both(tests)
@@ -115,7 +115,7 @@ def _next(
 ) -> int | None:
     """Which to join next: private rows of the same unit, public rows that an equality ties, then any public ones."""
     for at in todo:
-        if private(leaves[at]) and _of_one_unit(seen, columns[at], same, context):
+        if _of_one_unit(seen, columns[at], same, context):
             return at
     public = [at for at in todo if not private(leaves[at])]
     for at in public:

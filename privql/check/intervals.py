@@ -77,11 +77,11 @@ def _length(text: str, unit: str) -> Interval | None:
     if unit in MONTHS:
         months = amount * MONTHS[unit]
         return (int(months), 0, 0) if months.denominator == 1 else None
-    days = amount * DAYS[unit] if unit in DAYS else Fraction(0)
-    if days.denominator == 1 and unit in DAYS:
+    if unit in DAYS and (days := amount * DAYS[unit]).denominator == 1:
         return 0, int(days), 0
-    micros = amount * CLOCK[unit] if unit in CLOCK else days * DAY
-    return (0, 0, int(micros)) if micros.denominator == 1 and unit in {*CLOCK, *DAYS} else None
+    size = DAYS[unit] * DAY if unit in DAYS else CLOCK.get(unit)
+    micros = None if size is None else amount * size
+    return (0, 0, int(micros)) if micros is not None and micros.denominator == 1 else None
 
 
 def _unread(text: str, span: Span) -> PrivQLError:

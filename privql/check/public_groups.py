@@ -51,11 +51,11 @@ def _listed(relation: ast.Relation) -> str | None:
     if not isinstance(relation, ast.Derived) or not isinstance(relation.query.body, ast.Select):
         return None
     body = relation.query.body
-    if not body.distinct or len(body.items) != 1 or isinstance(body.items[0].expr, ast.Star):
+    if not body.distinct or len(body.items) != 1:
         return None
-    item = body.items[0]
+    (item,) = body.items  # of `*` nothing says what it is called
     named = item.expr.path[-1] if isinstance(item.expr, ast.Column) else None
-    told = relation.columns[0] if relation.columns else item.alias or named
+    told = next(iter(relation.columns), item.alias or named)
     return None if told is None else fold(told)
 
 

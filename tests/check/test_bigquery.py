@@ -120,6 +120,20 @@ PER_GROUP = [
         " FROM visits WHERE minutes > 3 GROUP BY patient_id, ward, minutes / 60)"
         ' GROUP BY ward, "key 2" KEYS (0, 1) HAVING SUM(CLAMP("total 1", 0, 9)) > 4 AT MOST 2 ROWS PER UNIT',
     ),
+    (  # a key is a column, whatever else has its name
+        f"{FORM} (max_groups_contributed = 2) ward = 'a' AS ward, COUNT(*, contribution_bounds_per_group => (0, 9))"
+        " FROM visits GROUP BY ward",
+        "SELECT ward = 'a' AS ward,"
+        ' SUM(CLAMP("total 1", 0, 9)) AS count FROM (SELECT ward AS ward, COUNT(*) AS "total 1"'
+        " FROM visits GROUP BY patient_id, ward) GROUP BY ward AT MOST 2 ROWS PER UNIT",
+    ),
+    (
+        f"{FORM} (max_groups_contributed = 2) v.ward = 'a' AS ward, minutes / 60,"
+        " COUNT(*, contribution_bounds_per_group => (0, 9)) FROM visits v GROUP BY v.ward, minutes / 60 KEYS (0)",
+        'SELECT ward = \'a\' AS ward, "key 2" AS "column", SUM(CLAMP("total 1", 0, 9)) AS count FROM (SELECT v.ward AS'
+        ' ward, minutes / 60 AS "key 2", COUNT(*) AS "total 1" FROM visits v GROUP BY patient_id, v.ward, minutes / 60)'
+        ' GROUP BY ward, "key 2" KEYS (0) AT MOST 2 ROWS PER UNIT',
+    ),
     (
         f"{FORM} (epsilon = 1) SUM(minutes, contribution_bounds_per_group => (0, 60)) FROM calls",
         'SELECT SUM(CLAMP("total 1", 0, 60)) AS sum FROM (SELECT SUM(minutes) AS "total 1" FROM calls'
@@ -263,6 +277,13 @@ REFUSED = [
         "PQL0112",
         "ANONYMIZATION",
         "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS",
+    ),
+    (
+        f"{FORM} (max_groups_contributed = 2) ward AS w, COUNT(*, contribution_bounds_per_group => (0, 9)) FROM visits"
+        " GROUP BY w.ward",
+        "PQL0201",
+        "w.ward",
+        "`visits`",
     ),
     ("SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM patients", "PQL0112", "DIFFERENTIAL_PRIVACY", "OPTIONS (eps"),
     ("SELECT `sex` FROM patients", "PQL0106", "`sex`", '`"name"`'),
