@@ -64,7 +64,7 @@ def _counts(node: ast.Call, value: Typed, bin: Typed, count: int, where: Scalar 
         for at in range(1, count + 1):
             inside: Scalar = Apply("eq", (bin.term, Const(at, INT)), BOOL)
             inside = also(where, inside)
-            call = AggregateCall("count", (value.term,) if node.distinct else (), INT, node.distinct, (), inside)
+            call = AggregateCall("count", (value.term,), INT, node.distinct, (), inside)  # no NULL is in a bin
             each.append(Typed(collector.aggregate(call, domain), domain, node.span))
         return column(each, node, place)
     return counted(node, value.term if node.distinct else None, where, place, (bin.term, count))
