@@ -61,7 +61,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
-    if private(rel) and not isinstance(rel, Each) and not _of_this_unit(kind, operand, column, tied, context):
+    if private(rel) and not isinstance(rel, Each) and not _of_this_unit(kind, op, operand, column, tied, context):
         raise not_this_units(query, place.scope, span, kind == "exists", context)
     if kind == "exists":
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
@@ -128,11 +128,20 @@ def _compared(operand: Typed, column: Attribute, span: Span) -> Typed:
 
 
 def _of_this_unit(
-    kind: SubqueryKind, operand: Typed | None, column: Attribute | None, tied: Correlation, context: Context
+    kind: SubqueryKind,
+    op: str,
+    operand: Typed | None,
+    column: Attribute | None,
+    tied: Correlation,
+    context: Context,
 ) -> bool:
+    """Whether of the query's rows only those of the same unit matter: what must be equal says so. Of IN and ANY, a NULL
+    on either side has to do with the rows of everybody."""
     pairs = list(tied.on)
-    if kind in ("in", "any") and operand is not None and column is not None:
-        pairs.append((operand.term, Field(column.id, column.type)))
+    if kind in ("in", "any") and op == "=":
+        assert operand is not None and column is not None
+        if not (operand.domain.nullable or context.column_domain(column.id).nullable):
+            pairs.append((operand.term, Field(column.id, column.type)))
     places = [(located(outside, context), located(inner, context)) for outside, inner in pairs]
     return any(here is not None and here == there for here, there in places)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import duckdb
 import pytest
 
 from privql.check.env import Env
 from privql.diagnostics import Source
 from privql.pipeline.check import check_text
 from privql.policy.build import build_catalog
+from tests.check import clinic
 
 POLICY = """
 CREATE UNIT u;
@@ -48,3 +52,38 @@ def groups(by: str) -> int | None:
 
 def test_a_group_by_what_does_not_name_the_unit_is_of_many_units() -> None:
     assert (groups("id"), groups("id, g"), groups("g")) == (None, None, 4)
+
+
+ROWS = ["visits v", "patients p LEFT JOIN visits v ON v.patient_id = p.patient_id AND v.minutes > 60"]
+ASKED = [
+    "SELECT w.visit_id FROM visits w WHERE w.minutes > 70",
+    "SELECT w.visit_id FROM patients q LEFT JOIN visits w ON w.patient_id = q.patient_id AND w.minutes > 70",
+]
+COMPARED = [f"{op} {many}" for op in ("=", "<>", "<", "<=", ">", ">=") for many in ("ANY", "ALL")] + ["IN", "NOT IN"]
+
+
+def test_where_the_rows_of_one_unit_are_enough_they_say_what_those_of_all_would() -> None:
+    """Without a word of the unit, only an equality of what is never NULL has to do with one unit's rows alone."""
+    accepted = []
+    with clinic.clinic() as session, duckdb.connect() as plain:
+        for name in ("patients", "visits"):
+            plain.register(name, clinic.FRAMES[name])
+        for rows, asked, compared in product(ROWS, ASKED, COMPARED):
+            text = f"SELECT COUNT(*) FROM {rows} WHERE v.visit_id {compared} ({asked})"
+            check = session.check(f"{text} SPEND EPSILON 300")
+            if check.ok:
+                accepted.append((rows, asked, compared))
+                assert session.run(f"{text} SPEND EPSILON 300").rows == tuple(plain.execute(text).fetchall()), text
+            else:
+                assert [found.code for found in check.diagnostics] == ["PQL0412"], text
+    assert accepted == [(ROWS[0], ASKED[0], compared) for compared in ("= ANY", "IN", "NOT IN")]
+
+
+@pytest.mark.parametrize("one", ["visit_id", "COALESCE(minutes, 0)"])
+@pytest.mark.parametrize("other", ["patient_id", "visit_id + 1", "COALESCE(minutes, 0)"])
+def test_equal_values_are_not_of_one_unit(one: str, other: str) -> None:
+    with clinic.clinic() as session:
+        check = session.check(
+            f"SELECT COUNT(*) FROM visits WHERE {one} IN (SELECT {other} FROM visits) SPEND EPSILON 1"
+        )
+    assert [found.code for found in check.diagnostics] == ["PQL0405" if other == "patient_id" else "PQL0412"]
