@@ -196,6 +196,5 @@ def _null_again(found: dict[str, Domain], domain_of: DomainOf, terms: tuple[Scal
     for id, domain in found.items():
         others = [term for term in nullable if (column := _column(term)) is None or column.name != id]
         if not others:
-            own = any((column := _column(term)) is not None and column.name == id for term in nullable)
-            out[id] = domain.with_null(own)
+            out[id] = domain.with_null(bool(nullable))
     return out

@@ -171,6 +171,14 @@ def test_facts_are_as_narrow_as_they_can_be(where: str, domain: str) -> None:
     assert block(text).aggregates[0].domain.describe() in (domain, {"nothing": "[101, 7]"}.get(domain))
 
 
+@pytest.mark.parametrize(
+    ("where", "domain"),
+    [("(b > 2) IS NOT FALSE", "[3, 5]"), ("(b > a) IS NOT FALSE", "[0, 5]"), ("(b > a + 5) IS NOT FALSE", "[0, 5]")],
+)
+def test_what_is_never_null_stays_so(where: str, domain: str) -> None:
+    assert block(f"SELECT SUM(b) FROM strict WHERE {where} SPEND EPSILON 1").aggregates[0].domain.describe() == domain
+
+
 TENTHS = [
     # what SUM(c) is summed over, c being a DECIMAL of tenths from -1.5 to 2.5
     ("c < 2", "[-1.5, 1.9]"),
