@@ -8,7 +8,6 @@ the data. What is read off a mean for nothing is left there, as is every part th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -107,7 +106,7 @@ def _linear(term: Scalar, free: set[str]) -> Linear | None:
         case Apply(op="neg", args=(inner,)):
             return _times(_linear(inner, free), Fraction(-1))
         case Apply(op="mul", args=(Const(value=factor), inner) | (inner, Const(value=factor))) if _keeps_digits(term):
-            if not isinstance(factor, int | float | Fraction) or not math.isfinite(factor):
+            if not isinstance(factor, int | float | Fraction):  # but NULL: no constant is infinite
                 return None
             return _times(_linear(inner, free), Fraction(factor))
         case Apply(op="add" | "sub" as op, args=(one, other)):
