@@ -91,3 +91,27 @@ def test_a_row_counts_for_nothing_or_for_one() -> None:
     assert one.plan is not None
     for aggregate in one.plan.blocks[0].block.aggregates:
         assert aggregate.domain == interval(0, 1, False, Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SUM(z)",
+        "AVG(w)",
+        "SUM(z + 1)",
+        "CORR(z, a)",
+        "CORR(a, z)",
+        "COVAR_POP(w, z)",
+        "QUANTILE(w, 0.5)",
+        "HISTOGRAM(z, 3)",
+    ],
+)
+def test_what_the_help_writes_is_what_the_edit_makes(written: str) -> None:
+    """Where an argument has no bounds, it is that argument which is given some."""
+    text = f"SELECT {written} FROM people SPEND EPSILON 1"
+    one, _ = next(iter(check_text(Source(text), ENV)))
+    (found,) = one.diagnostics
+    (fix,) = found.fixes
+    edited = text[: fix.span.start] + fix.text + text[fix.span.end :]
+    assert found.code == "PQL0402" and fix.text.startswith("CLAMP(")
+    assert f"`{edited.removeprefix('SELECT ').split(' FROM')[0]}`" in found.help

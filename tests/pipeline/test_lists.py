@@ -234,6 +234,10 @@ def test_of_rows_that_anybody_may_know_they_are_exact(session: Session) -> None:
         ("SELECT HISTOGRAM(age, [3, age]) FROM people", "must be constant"),
         ("SELECT HISTOGRAM(age, [3]) FROM people", "between two edges"),
         ("SELECT HISTOGRAM(age, 1000) FROM people", "a number from 1 to 999"),
+        (
+            "SELECT HISTOGRAM(CLAMP(age + 9007199254740992::FLOAT, 9007199254740992, 9007199254740994), 2) FROM people",
+            "cannot be told apart",
+        ),
         ("SELECT HISTOGRAM(age, 3 BOUNDS AUTO) FROM people", "needs no bounds"),
         ("SELECT QUANTILE(age, []) FROM people", "an answer of 0 rows"),
         ("SELECT QUANTILE(age, [0.1, 2]) FROM people", "between 0 and 1"),
@@ -274,3 +278,10 @@ def test_an_edge_is_known_to_be_one_of_those_that_there_are(session: Session, bi
     assert query is not None
     for column, found in zip(query.columns[:2], zip(*session.run(text).rows, strict=True), strict=False):
         assert column.domain.values == found, column.name
+
+
+@pytest.mark.parametrize("bins", [1, 2])
+def test_bins_are_as_narrow_as_numbers_are_apart(bins: int, session: Session) -> None:
+    low, high = 2**53, 2**53 + 2 * bins  # as doubles, every other whole number
+    text = f"SELECT HISTOGRAM(CLAMP(age + {low}::FLOAT, {low}, {high}), {bins}) AS h FROM DUMMY people"
+    assert [row[:2] for row in session.run(text).rows] == [(edge, edge + 2) for edge in range(low, high, 2)]
