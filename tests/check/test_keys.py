@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from privql.check.relations import Compute, Distinct, Gathered
 from privql.kernel.scalars import Value
 from privql.session import Session
+from tests.check.blocks import block
 
 
 def members(session: Session, query: str) -> tuple[Value, ...]:
@@ -238,3 +240,27 @@ def test_every_group_is_answered_and_no_other(session: Session) -> None:
 def test_groups_that_are_not_known_are_refused(session: Session, key: str) -> None:
     check = session.check(f"SELECT {key}, COUNT(*) FROM patients GROUP BY 1 SPEND EPSILON 1")
     assert [d.code for d in check.diagnostics] == ["PQL0403"]
+
+
+LISTED = [  # of columns of one unit's rows, how many values each may have: if all do, and are not too many together
+    ("a, b, c", "", [12, 7, 42]),
+    ("a, b, c, k", "", []),  # 12 x 7 x 42 x 3 = 10,584
+    ("s, k, d", "", [3, 3, 6]),
+    ("z", "", []),
+    ("a, z", "", []),
+    ("a, b", "WHERE b IS NOT NULL", [12, 6]),
+    ("a, b", "WHERE a IS NULL", [1, 7]),
+    ("a, b", "WHERE a > 100", []),
+]
+
+
+@pytest.mark.parametrize(("columns", "where", "counts"), LISTED)
+def test_the_rows_that_one_unit_may_have_are_listed(columns: str, where: str, counts: list[int]) -> None:
+    different = block(f"SELECT COUNT(*) FROM (SELECT DISTINCT id, {columns} FROM events {where}) AS x SPEND EPSILON 1")
+    counted = f"SELECT id, {columns}, COUNT(*) AS n FROM events {where} GROUP BY ALL"
+    grouped = block(f"SELECT COUNT(n) FROM ({counted}) AS x SPEND EPSILON 1")
+    assert isinstance(different.rel, Distinct) and isinstance(grouped.rel, Compute)
+    assert isinstance(grouped.rel.input, Gathered)
+    for listed in (different.rel.listed, grouped.rel.input.listed):
+        assert [len(values) for _, values in listed] == counts
+        assert all(len(set(values)) == len(values) for _, values in listed)
