@@ -79,9 +79,10 @@ def _among(operand: ast.Row, query: ast.Query, place: Place, span: Span) -> ast.
 
 
 def _identifies(part: ast.Expr, place: Place) -> bool:
-    """A unit's identifier meets only its like, and these are never NULL."""
+    """A unit's identifier meets only its like, and these are never NULL, but where an outer join found no row."""
     found = place.scope.find(part.path) if isinstance(part, ast.Column) else []
-    return any(column.unit is not None and not column.visible for column in found)
+    never_null = (column for column in found if not place.context.column_domain(column.id).nullable)
+    return any(column.unit is not None and not column.visible for column in never_null)
 
 
 def _all(op: str, tests: Sequence[ast.Expr], span: Span) -> ast.Expr:

@@ -87,3 +87,12 @@ def test_equal_values_are_not_of_one_unit(one: str, other: str) -> None:
             f"SELECT COUNT(*) FROM visits WHERE {one} IN (SELECT {other} FROM visits) SPEND EPSILON 1"
         )
     assert [found.code for found in check.diagnostics] == ["PQL0405" if other == "patient_id" else "PQL0412"]
+
+
+@pytest.mark.parametrize(("rows", "codes"), [(ROWS[0], []), (ROWS[1], ["PQL0412"])])
+def test_of_rows_as_of_values(rows: str, codes: list[str]) -> None:
+    asked = "SELECT w.patient_id, w.minutes FROM visits w WHERE w.minutes > 70"
+    with clinic.clinic() as session:
+        for compared in ("IN", "NOT IN"):
+            text = f"SELECT COUNT(*) FROM {rows} WHERE (v.patient_id, v.minutes) {compared} ({asked}) SPEND EPSILON 1"
+            assert [found.code for found in session.check(text).diagnostics] == codes
