@@ -120,6 +120,13 @@ PER_GROUP = [
         " FROM visits WHERE minutes > 3 GROUP BY patient_id, ward, minutes / 60)"
         ' GROUP BY ward, "key 2" KEYS (0, 1) HAVING SUM(CLAMP("total 1", 0, 9)) > 4 AT MOST 2 ROWS PER UNIT',
     ),
+    (  # what is made of a total is no total
+        f"{FORM} (max_groups_contributed = 2) UPPER(ward), ABS(COUNT(*, contribution_bounds_per_group => (0, 9)))"
+        " FROM visits GROUP BY ward",
+        'SELECT UPPER(ward) AS upper, ABS(SUM(CLAMP("total 1", 0, 9))) AS abs'
+        ' FROM (SELECT ward AS ward, COUNT(*) AS "total 1" FROM visits GROUP BY patient_id, ward)'
+        " GROUP BY ward AT MOST 2 ROWS PER UNIT",
+    ),
     (  # a key is a column, whatever else has its name
         f"{FORM} (max_groups_contributed = 2) ward = 'a' AS ward, COUNT(*, contribution_bounds_per_group => (0, 9))"
         " FROM visits GROUP BY ward",
