@@ -178,5 +178,5 @@ def _most_divergence(epsilon: Fraction, delta: Fraction, order: Fraction) -> int
 def _greatest(admits: Callable[[Fraction], bool], known: Fraction, near: float) -> Fraction:
     """Four digits of the greatest ε that is admitted, where that is more than is known; the greater one is, the
     harder."""
-    found = greatest_decimal(lambda epsilon: epsilon <= known or admits(epsilon), 4, max(near, float(known)))
+    found = greatest_decimal(lambda epsilon: epsilon <= known or admits(epsilon), 4, known if near < known else near)
     return found if found > known else Fraction(0)

@@ -44,6 +44,12 @@ def reach_of_two(miss: Fraction) -> float:
     return solved(lambda x: (1 + x / 2) * math.exp(-x) <= float(miss))
 
 
+def reach_that_hides(epsilon: float, delta: float) -> int:
+    """The k with q^k·(1 - q + 2δq) = δ·(1+q), q = e^-ε, or one more."""
+    q = math.exp(-epsilon)
+    return math.ceil(math.log((2 + (1 - q) / delta) / (1 + q)) / epsilon)
+
+
 def half_of_mu(epsilon: float) -> float:
     """The x with P[Z > x] = 1/(1+e^ε)."""
     root, near, far = math.sqrt(2), math.tanh(epsilon / 2), 2 / (1 + math.exp(epsilon))
@@ -77,7 +83,7 @@ def epsilon_of_losses(losses: Sequence[tuple[float, float]], mu: float, delta: f
 
     def failing(rest: float) -> float:
         if not mu:
-            return -math.expm1(rest) if rest < 0 else 0.0
+            return -math.expm1(rest)
         # beyond 700 no float has the power, and hardly any the tail
         return _tail(rest / mu - mu / 2) - math.exp(min(rest, 700.0)) * _tail(rest / mu + mu / 2)
 

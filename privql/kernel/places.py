@@ -111,8 +111,7 @@ def _met(draw: Draw, rows: Rows, places: Places) -> list[Met]:
     b = draw.rank.share.denominator
     target = draw.rank.share.numerator * rows.count + b * draw.rank.offset
     ends = (target - draw.clip) // b + 1, -(-(target + draw.clip) // b) - 1
-    first, last = (min(max(rows.first + end, rows.first), rows.last) for end in ends)
-    found = map(rows.inside, places.between(first, last))
+    found = map(rows.inside, places.between(*(rows.first + end for end in ends)))
     return [one for one in found if one[1] < one[2] and draw.loss(rows.count, *one[1:]) < draw.clip]
 
 

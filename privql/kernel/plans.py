@@ -150,12 +150,11 @@ def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> _Losses:
     """The loss of the response for ε: by chance it is that of one multiple of
     the step or of the next, so often that it is told right no less often."""
     below, one = int(epsilon / step), 1 << bits
-    right = _right(below * step, bits)
     if below * step == epsilon:
         return _Losses(-below, _response(below, step, bits))
-    wanted, next_right = _right(epsilon, bits), _right((below + 1) * step, bits)
-    between = next_right[0] - right[1]
-    often = min(one, -(-((wanted[1] - right[0]) << bits) // between)) if between > 0 else one
+    # (wanted - right) / (next_right - right) is only greater where `right` is less than it is
+    (right, _), (_, wanted), (next_right, _) = (_right(e, bits) for e in (below * step, epsilon, (below + 1) * step))
+    often = min(one, -(-((wanted - right) << bits) // max(next_right - right, 1)))
     near, far = _response(below, step, bits), _response(below + 1, step, bits)
     both = [often * chance for chance in far]
     for at, chance in enumerate(near, 1):

@@ -143,8 +143,8 @@ def _laplace(scale: float, wide: float, rest: float, cells: int, distance: float
 def _gaussian(sigma: float, moved: float, wide: float, rest: float, cells: int, distance: float) -> float:
     whole = wide + rest
     wide = max(wide, whole / 2)
-    near = distance - whole * moved  # by so much rounding may have moved it
-    together = float_tail(near / (sigma * math.hypot(wide, whole - wide))) if near > 0 else 1.0
+    near = distance - whole * moved  # by so much rounding may have moved it; where it is below 0, this is above 1/2
+    together = float_tail(near / (sigma * math.hypot(wide, whole - wide)))
     return min(together, cells * float_tail((_passing(distance / whole) - moved) / sigma))
 
 

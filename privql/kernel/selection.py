@@ -25,12 +25,11 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from privql.frozen import frozen
-from privql.kernel import rules
+from privql.kernel import guesses, rules
 from privql.kernel.cost import Cost
-from privql.kernel.decimals import ln
 from privql.kernel.enclosure import Bounds, at_most, exp_minus
 from privql.kernel.proved import RULE, Proved, Unproved, proved
 from privql.kernel.scalars import Scalar
@@ -98,13 +97,9 @@ def reach_of(law: Count) -> int:
     """The least k with q^k·(1 - q + 2δq) <= δ·(1+q), q = e^-ε, decided by certified bounds. It is at least 1."""
     if not law.sensible:
         raise Unproved("a selection needs an ε and a δ that can be told from none")
-    epsilon, delta = law.epsilon, law.delta
-
-    def hides(k: int) -> bool:
-        """The two sides differ, as q is transcendental."""
-        return k >= 0 and at_most(lambda bits: _unhidden(law, k, bits), delta)
-
-    return least(hides, int(-ln(delta) / float(epsilon)))
+    near = guesses.reach_that_hides(float(law.epsilon), float(law.delta))
+    # the two sides differ, as q is transcendental
+    return least(lambda k: k > 0 and at_most(partial(_unhidden, law, k), law.delta), near)
 
 
 def _unhidden(law: Count, k: int, bits: int) -> Bounds:

@@ -93,7 +93,7 @@ def _tail(wide: int, narrow: int, scale: float) -> Callable[[int], float]:
 
     def tail(d: int) -> float:
         total = 0.0
-        for n in range(-edge, edge + 1):
+        for n in range(-edge, edge):
             # N₁ passes what N₂ leaves of the distance where it is at least this whole number
             least_passing = (d - narrow * n) // wide + 1
             if least_passing > 0:

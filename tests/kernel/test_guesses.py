@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from privql.kernel import filters, gaussian, guesses, losses, plans, tails, two
+from privql.kernel import filters, gaussian, guesses, losses, plans, selection, tails, two
 from privql.kernel.cost import Cost
 from privql.kernel.decimals import at_rank, rank_near
 from privql.kernel.events import Event
@@ -41,6 +41,8 @@ def numbers() -> Iterator[object]:
         yield tails.epsilon_within(rng.randrange(1, 50), few, confidence)
         yield two.halfwidth_of_sum(sigma, confidence)
         yield losses.mu_squared_of_pure(epsilon)
+        if (law := selection.Count(epsilon, delta)).sensible:
+            yield selection.reach_of(law)
         promise = epsilon, delta, filters.DEFAULT
         filter = filters.Filter(*promise, filters.order_for(*promise))
         spent = losses.loss_of((Event("pure", Cost(epsilon / 40)),) * rng.randrange(50), filter.order)
@@ -51,7 +53,7 @@ def numbers() -> Iterator[object]:
 
 
 def forgotten() -> None:
-    for module in (filters, gaussian, losses, plans, tails, two):
+    for module in (filters, gaussian, losses, plans, selection, tails, two):
         for found in vars(module).values():
             if hasattr(found, "cache_clear"):
                 found.cache_clear()

@@ -182,6 +182,8 @@ def test_they_are_written_and_read() -> None:
     ):
         with pytest.raises(ValueError):
             replace(NO_LOSS, **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(ValueError):
+        replace(NO_LOSS, order=SOME, renyi=-1)
 
 
 @pytest.mark.parametrize("bits", [16, 112])

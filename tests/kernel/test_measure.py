@@ -345,6 +345,23 @@ def test_what_has_no_reach_or_no_noise_is_not_measured(contribution: Contributio
 
 
 @pytest.mark.parametrize(
+    "contribution",
+    [
+        *CONTRIBUTIONS,
+        *(Powers(((Steps(X, Fraction(1), low, low + 2**31), 1),) * 2) for low in (0, -(2**30))),
+        Powers(((Steps(X, Fraction(1), -1, 2**31 - 1), 2),)),
+        Powers(((Steps(X, Fraction(1), 0, 2**62), 1),)),
+        Hats(Steps(X, Fraction(1), -(2**62), 0)),
+        Balance(Steps(X, Fraction(1), -(2**62), 2**62)),
+    ],
+    ids=str,
+)
+def test_what_just_fits_is_measured(contribution: Contribution) -> None:
+    measured = measure.laplace(rules.keep_rows(rules.scan(SCAN), 1), (), (contribution,), (Fraction(1),))
+    assert measured.cost == Cost(Fraction(measure.reach(contribution).l1))
+
+
+@pytest.mark.parametrize(
     ("contributions", "scales"),
     [((), ()), ((), (1,)), ((Tally(),), ()), ((Tally(),), (1, 1)), ((Tally(), Tally()), (1,))],
 )

@@ -275,6 +275,15 @@ def test_draws_near_their_places_need_no_more_than_was_asked_for() -> None:
     assert all(abs(at - 3000 * number) < 100 for number, at in enumerate(places, 1))
 
 
+@pytest.mark.parametrize("share", ["0", "1/3", "1/2", "5/7", "1"])
+@pytest.mark.parametrize("offset", [-3, 0, 2])
+def test_one_draw_looks_at_no_more_than_was_asked_for(share: str, offset: int) -> None:
+    placed = made([Rank(Fraction(share), offset)])
+    for size in range(0, 12 * placed.term.far, 11):
+        near = near_of(placed.term, range(size))
+        assert chosen(placed, near, lambda: pytest.fail("all were asked for"), lambda runs, _: runs[0][0] // 2)
+
+
 # ---- the rule
 
 

@@ -146,6 +146,18 @@ def test_between_two_places_of_a_lattice_it_is_either_by_chance(bits: int) -> No
         assert law == plans._Losses(-place, [one - least, *[0] * (2 * place - 1), most])
 
 
+def test_where_bits_cannot_tell_two_places_apart_it_is_the_next_no_less_often() -> None:
+    step = 0.25
+    for bits in range(1, 9):
+        for epsilon in (Fraction(n, 97) for n in range(1, 800, 7)):
+            chances = plans._on_lattice(epsilon, Fraction(step), bits).chances
+            near, wanted, far = (
+                1 / (1 + math.exp(-e)) for e in (epsilon // step * step, epsilon, epsilon // step * step + step)
+            )
+            assert chances[-1] >= (wanted - near) / (far - near) * far * (1 << bits) - 1e-9
+            assert sum(chances) >= 1 << bits and min(chances) >= 0
+
+
 @pytest.mark.parametrize("mu", [Fraction(0), Fraction(1, 3)])
 def test_no_part_of_a_chance_is_left_out(mu: Fraction) -> None:
     """Of so few bits that whatever is rounded down, once, is seen."""

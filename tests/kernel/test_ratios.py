@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -11,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from privql.kernel import ratios
+from privql.kernel.gaussian import pmf
 from privql.kernel.ratios import Missed, epsilon_of, sigma_of
 
 TRIALS = 40_000
@@ -208,3 +211,54 @@ def test_no_data_give_the_cells_of_a_variance_more_weight(error: float) -> None:
             for side in sides:
                 weights = [value - mean + side for value in (0, 0.5, 1)]
                 assert np.less_equal(reached(*weights), np.add(bound, 1e-9)).all(), (far, side)
+
+
+# ---------------------------------------------------------------- chances, over all weights of a size
+
+
+GRID = 8  # parts of a weight
+
+
+def reaches(scale: float, weights: list[int], distance: float) -> float:
+    """P[Σ weight·N / GRID >= distance], summed over all that each N may be."""
+    reach = math.ceil(40 * scale) + 3 if scale > 0 else math.ceil(-9 * scale) + 3
+    at = np.arange(-reach, reach + 1)
+    if scale > 0:
+        law = np.tanh(0.5 / scale) * np.exp(-np.abs(at) / scale)
+    else:
+        law = np.array([pmf(int(k), Fraction(-scale)) for k in at])
+    together = np.ones(1)
+    for weight in map(abs, filter(None, weights)):
+        spread = np.zeros(2 * reach * weight + 1)
+        spread[::weight] = law
+        together = np.convolve(together, spread)
+    return float(together[len(together) // 2 + math.ceil(distance * GRID * (1 - 1e-12)) :].sum())
+
+
+def bound(scale: float, wide: float, whole: float, cells: int, distance: float) -> float:
+    if scale > 0:
+        return ratios._laplace(scale, wide, whole - wide, cells, distance)
+    return ratios._gaussian(-scale, 0.5, wide, whole - wide, cells, distance)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4, 1.0, 2.5, -0.2, -0.5, -1.0, -3.0])  # below 0: of a rounded Gaussian
+def test_no_weights_make_it_likelier_to_be_far_off(scale: float) -> None:
+    """What is just so far counts, too: no float can tell. Of one cell it is as likely as is said."""
+    choice = random.Random(5)
+    for cells in (1, 1, 2, 2, 3, 4) * 25:
+        weights = [choice.choice((-2, -1, 1, 2)) * choice.randint(1, GRID) for _ in range(cells)]
+        wide, whole = (of(map(abs, weights)) / GRID for of in (max, sum))
+        distance = choice.choice((0.3, 0.5, 0.99, 1, 1.5, 2, 3, 4, 7.5)) * choice.choice((1, wide, whole))
+        said, true = bound(scale, wide, whole, cells, distance), reaches(scale, weights, distance)
+        assert true <= said * (1 + 1e-9) + 1e-12, (weights, distance)
+        if cells == 1:
+            assert said <= true * (1 + 1e-9) + 1e-12, (weights, distance)
+        assert said <= bound(scale, whole / 2, whole, cells, distance) or wide > whole / 2
+
+
+@pytest.mark.parametrize("scale", [6.0, -6.0])
+def test_of_two_cells_alike_not_much_more_is_said_than_is_so(scale: float) -> None:
+    for weight in (2, 8):
+        for far in (2, 5, 10, 20):
+            wide, distance = weight / GRID, far * weight / GRID
+            assert bound(scale, wide, 2 * wide, 2, distance) <= 1.25 * reaches(scale, [weight] * 2, distance)

@@ -343,6 +343,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "bits of a text": lambda: of_groups(Bits("OR", Const("", TEXT))),
     "a text of numbers": lambda: of_groups(Splice(V, "", ())),
     "a share beyond all": lambda: of_groups(Quantile(V, 1.5, "LEAST")),
+    "a share below none": lambda: of_groups(Quantile(V, -0.5, "LEAST")),
     "no factor": lambda: of_groups(Moment(())),
     "three factors": lambda: of_groups(Moment((STEPS, STEPS, STEPS))),
     "a wide factor": lambda: of_groups(Moment((Steps(V, Fraction(1), -1, 2**40),))),
@@ -375,7 +376,13 @@ def test_steps_reach_to_their_limit(low: int, high: int) -> None:
 
 def test_factors_reach_to_their_limit() -> None:
     for low, high in ((0, 2**40), (-1, 2**40 - 1), (-(2**40), 0)):
-        assert of_groups(Moment((Steps(V, Fraction(1), low, high),) * 2)).rows == 1
+        for factors in (1, 2):
+            assert of_groups(Moment((Steps(V, Fraction(1), low, high),) * factors)).rows == 1
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_shares_reach_from_the_least_to_the_greatest(share: float) -> None:
+    assert of_groups(Quantile(V, share, "LEAST")).rows == 1
 
 
 def of_groups(feature: Feature) -> Stable:

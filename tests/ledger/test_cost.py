@@ -136,6 +136,11 @@ def test_text_of_an_amount_is_the_amount(amount: Fraction) -> None:
     assert parse_amount(amount_text(amount)) == amount
 
 
+def test_more_places_than_an_amount_has_are_told_as_a_ratio() -> None:
+    assert amount_text(Fraction(1, 10**100)) == f"0.{1:0100}"
+    assert amount_text(Fraction(1, 10**101)) == f"1/1{0:0101}"
+
+
 @given(st.lists(amounts, max_size=40))
 def test_sums_stay_exact_and_small(parts: list[Fraction]) -> None:
     total = sum((Cost(part) for part in parts), Cost())

@@ -59,6 +59,14 @@ def test_what_is_read_off_two_cells_keeps_its_promise_and_is_not_wasteful(
         assert found <= 1.015 * exact / over + 1
 
 
+@pytest.mark.parametrize("weights", [(1, 1), (2, 1), (7, 3), (-5, 2), (12, 11), (40, 0)], ids=str)
+@pytest.mark.parametrize("scale", SCALES[:5], ids=str)
+def test_so_many_smaller_steps_are_as_far(scale: Fraction, weights: tuple[int, int]) -> None:
+    fine = weights[0] << 40, weights[1] << 40
+    for over in (1, 2, 7):
+        assert halfwidth_of_two(scale, fine, over << 40, SURE) == halfwidth_of_two(scale, weights, over, SURE)
+
+
 CASES = [
     ("count", 0, 1, 4, 1), ("count", 0, 3, 9, 4), ("count", -2, 4, 0, 9), ("count", 5, 6, 7, 0),
     ("sum", 0, 3, 9, 4), ("sum", -3, 3, 5, 6), ("sum", 100, 103, 8, 2), ("sum", -7, -2, 3, 3), ("sum", -4, 0, 1, 9),
