@@ -49,7 +49,8 @@ class Derivation:
         """The number of its step."""
         proved(one, Stable)
         if one.why[0] == "keep_where":  # a condition on each row alone: whatever it is, as much is known
-            return self.add(_given(one)[0])
+            (rows,) = _given(one)
+            return self.add(rows)
         if id(one) not in self._added:
             given, rule, says = _said(one, self.numbering)
             of = [self.add(each) for each in given]

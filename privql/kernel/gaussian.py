@@ -37,7 +37,7 @@ def delta_bounds(epsilon: Fraction, mu: Fraction, bits: int) -> Bounds:
     if near < 0:  # P[Z > a] is 1 - φ(a)·M(-a)
         one = 1 << bits
         low, high = dense[0] * (low + least_far) >> work + SPARE, (dense[1] * (high + most_far) >> work + SPARE) + 1
-        return max(one - high, 0), one - low
+        return one - high, one - low
     return dense[0] * max(low - most_far, 0) >> work + SPARE, (dense[1] * max(high - least_far, 0) >> work + SPARE) + 1
 
 
@@ -75,8 +75,8 @@ def least_mu(square: Fraction) -> Fraction:
 
 def least_epsilon(mu: Fraction, delta: Fraction) -> Fraction:
     """The least ε of four significant digits at which (ε, δ) pays for μ; the least that may be spent, if less would."""
-    if mu <= 0 or not 0 < delta < 1:
-        raise ValueError("μ is positive, and δ lies strictly between 0 and 1")
+    if not 0 < delta < 1:
+        raise ValueError("δ lies strictly between 0 and 1")
     if affordable(LEAST_EPSILON, mu, delta):
         return LEAST_EPSILON
     return least_decimal(lambda epsilon: affordable(epsilon, mu, delta), 4, guesses.epsilon_that_pays(mu, delta))

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Literal
 
 from privql.kernel import guesses
-from privql.kernel.enclosure import Bounds, at_most, exp_minus, quotient
+from privql.kernel.enclosure import Bounds, at_most, exp_minus
 from privql.kernel.search import least, solved
 from privql.kernel.tails import halfwidth
 
@@ -76,13 +76,10 @@ def _kept(a: int, scale: Fraction, miss: Fraction) -> bool:
 def _beyond(a: int, scale: Fraction, bits: int) -> Bounds:
     """Bounds of P[|N₁ + N₂| > a], as it is written above."""
     one, m = 1 << bits, a + 1
-    q, far = exp_minus(1 / scale, bits), exp_minus(m / scale, bits)
-    square: Bounds = (q[0] * q[0] >> bits, (q[1] * q[1] >> bits) + 1)
-    low = max(m * (one - square[1]), 0) + one + q[0] + 2 * square[0]
-    high = m * (one - square[0]) + one + q[1] + 2 * square[1]
-    above: Bounds = (2 * far[0] * low >> bits, (2 * far[1] * high >> bits) + 1)
-    below: Bounds = ((one + q[0]) ** 3 >> 2 * bits, ((one + q[1]) ** 3 >> 2 * bits) + 1)
-    return quotient(above, below, bits)
+    (q, more), (far, farther) = exp_minus(1 / scale, bits), exp_minus(m / scale, bits)
+    low = m * (one**2 - more**2) + one**2 + one * q + 2 * q**2
+    high = m * (one**2 - q**2) + one**2 + one * more + 2 * more**2
+    return (2 * far * low << bits) // (one + more) ** 3, -((-2 * farther * high << bits) // (one + q) ** 3)
 
 
 def _tail(wide: int, narrow: int, scale: float) -> Callable[[int], float]:

@@ -36,6 +36,7 @@ ENCLOSED: dict[str, tuple[Callable[[Fraction, int], Bounds], int]] = {
     "δ of a large ε": (lambda x, bits: gaussian.delta_bounds(x, Fraction(5, 3), bits), 8),
     "noise beyond": (lambda x, bits: tails._beyond(int(x), 1 + x / 5, bits), 16),
     "noise of two beyond": (lambda x, bits: two._beyond(int(x), 1 + x / 5, bits), 400),
+    "noise of two far beyond": (lambda x, bits: two._beyond(40, 40 + x, bits), 40),
     "what is not hidden": (lambda x, bits: selection._unhidden(Count(x, Fraction(1, 7)), 2, bits), 16),
     "what is hardly hidden": (lambda x, bits: selection._unhidden(Count(x, Fraction(9, 10)), 1, bits), 16),
     "seen of few units": (lambda x, bits: SEEN._tail(int(x) % 6, 0, bits), 8),

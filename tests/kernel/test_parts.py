@@ -187,6 +187,15 @@ def test_which_constants_name_a_part() -> None:
         assert told(Apply("eq", (Field("v", taken_for), Const(1, INT)), BOOL)) is None
 
 
+def test_rows_that_are_nobodys_any_more_say_nothing_of_a_unit() -> None:
+    divided = rules.unit_part(rules.scan(scans(Unit("person"))["visits"]), "v")
+    one, all_of_them = (rules.once(rows) for rows in (rules.keep_where(divided, equal("v", 1)), divided))
+    for rows, values in ((one, {1}), (all_of_them, None)):
+        for made in (rows, rules.keep_where(rows, equal("v", 2))):
+            claim = within(made.term)
+            assert claim is not None and claim.values == values and not claim.columns
+
+
 def counted(rows: Stable) -> measure.Measured:
     return measure.laplace(rules.keep_rows(rows, 3), (), (Tally(None),), (Fraction(1),))
 

@@ -153,6 +153,17 @@ def test_more_is_never_less(kind: str) -> None:
     assert float(f"{float(most):.5e}") == float(most)
 
 
+@pytest.mark.parametrize(
+    ("kind", "farthest"), [("mean", 1), ("var_pop", Fraction(1, 4)), ("covar_pop", Fraction(1, 2))]
+)
+def test_no_answer_is_farther_off_than_the_range(kind: str, farthest: Fraction) -> None:
+    of, _, _ = KINDS[kind]
+    for rows, sure in ((10, Fraction(9, 10)), (40, Fraction(1, 2))):
+        prices = [epsilon_of(of(3, farthest * part, rows), 3, sure) for part in (1, Fraction(11, 10), 2, 100)]
+        assert len(set(prices)) == 1
+        assert epsilon_of(of(3, farthest * Fraction(9, 10), rows), 3, sure) > prices[0]
+
+
 # ---------------------------------------------------------------- weights, over all data that there can be
 
 
