@@ -55,7 +55,7 @@ class Places:
 
     def between(self, first: int, last: int) -> Sequence[Met]:
         """Those that take any place from `first` to `last`."""
-        if not self._whole and not self._covered(max(first, 0), min(last, self.count)):
+        if not self._whole and not self._covered(first, last):
             self._ask()
         start = bisect_left(self._met, first, key=lambda met: met[2])
         return self._met[start : bisect_right(self._met, last, key=lambda met: met[1])]

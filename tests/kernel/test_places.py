@@ -18,7 +18,7 @@ from privql.audit.reference.ranks import near_of
 from privql.kernel import places as room
 from privql.kernel import ranks, rules
 from privql.kernel.features import Steps
-from privql.kernel.places import FINE, Rows, Runs, chosen, cuts
+from privql.kernel.places import FINE, Places, Rows, Runs, chosen, cuts
 from privql.kernel.proved import RULE, Unproved
 from privql.kernel.ranks import FARTHEST, Draw, Placed, Rank, Ranked, by_rank
 from privql.kernel.scalars import INT, TEXT, Field
@@ -217,6 +217,20 @@ def test_cuts_have_the_loss_of_the_rows_below_them(monkeypatch: pytest.MonkeyPat
         assert found == wanted, (values, draw)
 
 
+def test_all_values_of_some_rows_are_met_whose_loss_is_told_apart() -> None:
+    choice = random.Random(6)
+    for _ in range(1000):
+        values = sorted(choice.choice((-1, 0, 2, 3, 3, 5)) for _ in range(choice.randrange(12)))
+        first, last = sorted(choice.randint(0, len(values)) for _ in range(2))
+        rank = Rank(Fraction(choice.randrange(5), choice.choice((4, 7))), choice.randrange(-2, 3))
+        placed = made([rank])
+        draw = replace(placed.draw, clip=choice.choice((1, 2, 5, 9, 20)))
+        rows, inside = Rows(first, last, -1, 5), values[first:last]
+        found = room._met(draw, rows, Places(placed.term, every(values), lambda values=values: every(values)))  # type: ignore[misc]
+        wanted = [one for one in every(inside)[1] if draw.loss(len(inside), *one[1:]) < draw.clip]
+        assert found == wanted
+
+
 def test_one_row_more_is_one_more_on_one_side_alone() -> None:
     choice = random.Random(4)
     for _ in range(2000):
@@ -242,7 +256,15 @@ def test_what_was_asked_for_beforehand_is_enough_or_all_is_asked_for(seed: int) 
         asked, left = [0], iter(draws)
 
         def drawn(runs: Runs, exponent: Fraction) -> int:
-            return int(next(left) * sum(length for length, _ in runs))
+            """The less the loss the likelier, so that a value which is not known changes what comes out."""
+            weights = [1000 - min(loss, 999) for _, loss in runs]
+            place = int(next(left) * sum(length * weight for (length, _), weight in zip(runs, weights, strict=True)))
+            before = 0
+            for (length, _), weight in zip(runs, weights, strict=True):
+                if place < length * weight:
+                    break
+                place, before = place - length * weight, before + length
+            return before + place // weight
 
         def all_() -> Ranked:
             asked[0] += 1
