@@ -46,9 +46,7 @@ def contribution(aggregate: Aggregate) -> Contribution:
 
 def steps_of(value: Scalar, domain: Domain, spread: bool) -> Steps:
     """A bounded number in whole steps. `spread`: noise will follow the width of its range, not its distance from 0."""
-    low, high = (
-        (domain.low or Fraction(0), domain.high or Fraction(0)) if not domain.empty else (Fraction(0), Fraction(0))
-    )
+    low, high = (end or Fraction(0) for end in ((None, None) if domain.empty else (domain.low, domain.high)))
     far = max(abs(low), abs(high))
     if domain.grid is not None and value.type.kind != "FLOAT":
         grid = domain.grid

@@ -164,7 +164,8 @@ class Related:
         if self.light is not None and self.light.rows is not None:
             stable = cut(stable, self.light.rows)
         table = self.env.catalog.table(rel.table)
-        most = table.at_most if table is not None and self.declared is None else None
+        assert table is not None
+        most = table.at_most if self.declared is None else None
         return stable if most is None else rules.keep_rows(stable, most)
 
     def lighter(self, most: int | None, characters: int | None) -> Iterator[Light]:

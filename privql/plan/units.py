@@ -22,7 +22,8 @@ def unit_columns(rel: Rel, env: Env) -> frozenset[str]:
     match rel:
         case PrivateScan(table=name, columns=columns):
             table = env.catalog.table(name)
-            return frozenset(id for id, column, _ in columns if table is not None and column == table.unit_column)
+            assert table is not None
+            return frozenset(id for id, column, _ in columns if column == table.unit_column)
         case Compute(input=input, columns=computed):
             below = unit_columns(input, env)
             return frozenset(id for id, value in computed if isinstance(value, Field) and value.name in below)

@@ -227,8 +227,10 @@ def test_steps_hold_their_domain_closely_and_never_overflow(function: str, type:
     if type.kind == "FLOAT":
         assert all(end & (end - 1) == 0 for end in (steps.grid.numerator, steps.grid.denominator))
         assert steps.grid >= Fraction(2) ** -1022
-    if domain.empty or domain.low is None or domain.high is None:
+    if domain.empty:
+        assert (steps.low, steps.high) == (0, 1), "for no value, as little noise as can be"
         return
+    assert domain.low is not None and domain.high is not None
     choice = random.Random(1)
     far = max(abs(domain.low), abs(domain.high))
     for _ in range(50):

@@ -97,3 +97,32 @@ def test_what_was_found_stays_mended(line: str, databases: list[tuple[Plain, Tab
     assert check.ok and comparable(check), check.diagnostics
     for held in databases:
         assert (found := differs(query, check, *held, exactly)) is None, found
+
+
+SOME = "SELECT v.pid, p.pid AS other FROM visits v {} JOIN patients p ON p.pid = v.pid AND p.age = v.minutes"
+EITHER = "SELECT pid, {}.pid AS other FROM visits v FULL JOIN patients p USING (pid)"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        SOME.format("INNER"),
+        SOME.format("LEFT"),
+        SOME.format("RIGHT").replace("v.pid, p.pid", "p.pid, v.pid"),
+        f"{SOME.format('LEFT')} UNION ALL SELECT pid, pid FROM visits",
+        f"SELECT pid, pid AS other FROM visits UNION ALL {SOME.format('LEFT')}",
+        f"{EITHER.format('v')} UNION ALL SELECT pid, pid FROM patients",
+        f"{EITHER.format('p')} UNION ALL SELECT pid, pid FROM visits",
+        "SELECT pid, ward AS other FROM visits",
+        "SELECT pid, ward AS other FROM visits GROUP BY pid, ward",
+    ],
+)
+def test_rows_of_a_unit_that_name_it_and_do_not_are_told_apart(
+    rows: str, databases: list[tuple[Plain, Tables]], exactly: Exactly
+) -> None:
+    """What has the same value in all rows of a unit splits none of its groups; a column that a join fills may not."""
+    text = f"SELECT COUNT(*) FROM (SELECT DISTINCT pid, other FROM ({rows}) AS r) AS t"
+    check = checked(query := Query(text, text, 0))
+    assert check.ok and comparable(check), check.diagnostics
+    for held in databases:
+        assert (found := differs(query, check, *held, exactly)) is None, found
