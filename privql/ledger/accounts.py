@@ -59,7 +59,7 @@ def totals(
 def _total(db: sqlite3.Connection, scope: parts.Scope) -> Loss:
     def read() -> Loss:
         row = db.execute(_TOTAL, scope).fetchone()
-        return NO_LOSS if row is None else losses.read(row[0])
+        return NO_LOSS if row is None else losses.read(*row)
 
     return remembered.of(db).known(("total", *scope), read)
 

@@ -68,4 +68,4 @@ def still_there(db: sqlite3.Connection, release: str) -> None:
     """Forgotten, if this is what became of the release."""
     row = db.execute("SELECT forgotten_at FROM forgotten WHERE what = ?", (release,)).fetchone()
     if row is not None:
-        raise Forgotten(release, row[0])
+        raise Forgotten(release, *row)

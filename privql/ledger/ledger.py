@@ -123,7 +123,7 @@ class Ledger:
         with self._store.transaction("DEFERRED") as db:
             query = "SELECT place FROM policy_note WHERE version = ?"
             row = db.execute(query, (policies.newest(db),)).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else str(*row)
 
     def refresh(self, table: str, label: str) -> None:
         """REFRESH table AS label: the data changed, so answers are no longer repeated for nothing. Budgets stay."""
@@ -141,7 +141,7 @@ class Ledger:
     def verified(self, table: str) -> str | None:
         with self._store.transaction("DEFERRED") as db:
             row = db.execute("SELECT files FROM verified WHERE name = ?", (fold(table),)).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else str(*row)
 
     def allow_resume(self, *release_ids: str) -> None:
         """The owner has looked at charges that failed, or have no answer: they may be resumed, and count no more."""
@@ -341,7 +341,7 @@ class Ledger:
             if db.execute(ever, (fold(budget), fold(analyst))).fetchone() is None:
                 return ()  # without a look at all that the analyst asked of others
             row = db.execute(f"{query} ORDER BY id DESC LIMIT 1", (fold(analyst), budget)).fetchone()
-        return () if row is None else mechanisms.read(row[0])
+        return () if row is None else mechanisms.read(*row)
 
     def get_release(self, analyst: str, release_id: str) -> StoredRelease | None:
         """The answer, if there is one that this analyst may see."""

@@ -50,7 +50,7 @@ def kept(db: sqlite3.Connection, analyst: str, name: str, query: str) -> StoredR
     row = db.execute(same, (charge_number(release), query, FREE)).fetchone()
     if row is None:
         raise taken_by(db, name, release)
-    return StoredRelease(release, row[0])
+    return StoredRelease(release, *row)
 
 
 def claim(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None:
@@ -63,8 +63,8 @@ def claim(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
         clear = {"analyst": key[0], "name": key[1], "spelling": name, "charge": number}
         chain.tell(db, "name", chain.Row(key, clear, {}))
-    elif taken[0] != number:
-        raise taken_by(db, name, release_id(taken[0]))
+    elif taken != (number,):
+        raise taken_by(db, name, release_id(*taken))
 
 
 def taken_by(db: sqlite3.Connection, name: str, release: str) -> NameTaken:
@@ -75,7 +75,7 @@ def taken_by(db: sqlite3.Connection, name: str, release: str) -> NameTaken:
 def named(db: sqlite3.Connection, analyst: str, name: str) -> str | None:
     query = "SELECT charge FROM release_name WHERE analyst = ? AND name = ?"
     row = db.execute(query, (fold(analyst), fold(name))).fetchone()
-    return None if row is None else release_id(row[0])
+    return None if row is None else release_id(*row)
 
 
 def names(db: sqlite3.Connection, analyst: str) -> tuple[str, ...]:

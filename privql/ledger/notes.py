@@ -21,7 +21,7 @@ def write(db: sqlite3.Connection, version: int, note: Note, place: str) -> None:
 def charged_again(db: sqlite3.Connection, version: int, meaning: str) -> bool:
     """Whether something was answered that a policy of this meaning would make another question of, after this one."""
     now = db.execute("SELECT meaning FROM policy_note WHERE version = ?", (version,)).fetchone()
-    if now is not None and now[0] == meaning:
+    if now == (meaning,):
         return False
     query = "SELECT 1 FROM charge LEFT JOIN policy_note ON version = policy_version WHERE state = 'released'"
     return db.execute(f"{query} AND COALESCE(meaning, '') <> ? LIMIT 1", (meaning,)).fetchone() is not None

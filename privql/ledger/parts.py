@@ -78,7 +78,7 @@ def lost(db: sqlite3.Connection, scope: Scope, most: Loss, where: Iterable[InPar
             query = f"SELECT loss FROM part_total WHERE {_SCOPE} AND part = ?"
             row = db.execute(query, (*scope, one.partition, part)).fetchone()
             if row is not None:
-                parts[one.partition, part] = read(row[0])
+                parts[one.partition, part] = read(*row)
     return Lost(most, greatest, parts)
 
 

@@ -69,8 +69,8 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
 def find(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prepaid | None:
     """The same plan, if it was charged before: some of its slots may be left."""
     analyst, same = fold(request.analyst), identity(db, policy, request)
-    row = db.execute("SELECT id FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
-    return None if row is None else Prepaid(row[0], analyst)
+    row = db.execute("SELECT id, analyst FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
+    return None if row is None else Prepaid(*row)
 
 
 def paid_slots(request: PlanRequest) -> list[tuple[tuple[str, Events], ...]]:
@@ -98,7 +98,7 @@ def slot_lines(db: sqlite3.Connection, plan: Prepaid, slot: int, query: Asked) -
     row = db.execute("SELECT slots FROM plan WHERE id = ? AND analyst = ?", (plan.plan, query.analyst)).fetchone()
     if row is None:
         raise LedgerError("there is no such plan of yours")
-    slots = json.loads(row[0])
+    slots = json.loads(*row)
     if not 0 <= slot < len(slots):
         raise LedgerError("the plan has no such slot")
     if not slots[slot]:
