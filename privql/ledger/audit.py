@@ -60,7 +60,8 @@ def _recomputed(db: sqlite3.Connection) -> Iterator[str]:
 
 def _charge(db: sqlite3.Connection, one: Entry, erased: set[str]) -> Iterator[str]:
     """Whether it is what it was when it was charged."""
-    number, name, forgotten = charge_number(one.release_id) or 0, one.release_id, one.state == "forgotten"
+    number, name, forgotten = charge_number(one.release_id), one.release_id, one.state == "forgotten"
+    assert number is not None
     (kept,) = db.execute("SELECT identity FROM charge WHERE id = ?", (number,)).fetchone()
     texts = one.query, one.parameters, notes.origin(db, one.policy_version), one.data_version, one.measurements
     events = {fold(line.unit): line.events for line in one.charges}

@@ -56,7 +56,9 @@ def charged(db: sqlite3.Connection) -> Iterator[Entry | PlanEntry]:
     """Every charge and every plan, in the order in which they were charged."""
     waiting = deque(_plans(db))
     for one in all_entries(db):
-        while waiting and waiting[0].after_charge < (charge_number(one.release_id) or 0):
+        number = charge_number(one.release_id)
+        assert number is not None
+        while waiting and waiting[0].after_charge < number:
             yield waiting.popleft()
         yield one
     yield from waiting

@@ -28,12 +28,12 @@ def exponential(runs: Runs, exponent: Fraction, *, source: WordSource = system_w
         raise ValueError("there are runs of one integer at least, and an exponent that tells them apart")
     least = min(loss for _, loss in runs)
     many = sum(length for length, _ in runs).bit_length()
-    value, drawn = int(source(1)[0]), 64
+    value, drawn = source(1).item(), 64
     while True:
         found = _run(_weights(runs, least, exponent, drawn + many + 64), value, drawn)
         if found is not None:
             return sum(length for length, _ in runs[:found]) + uniform(runs[found][0], source)
-        value, drawn = value << 64 | int(source(1)[0]), drawn + 64
+        value, drawn = value << 64 | source(1).item(), drawn + 64
 
 
 def _run(weights: Sequence[Bounds], value: int, drawn: int) -> int | None:

@@ -60,6 +60,6 @@ def _head(gap: int, exponent: Fraction, value: int, known: dict[int, Bounds], so
         known[gap] = exp_minus(exponent * gap, bits)
     low, high = known[gap]
     while low <= value < high:
-        value, bits = value << _BITS | int(source(1)[0]), bits + _BITS
+        value, bits = value << _BITS | source(1).item(), bits + _BITS
         low, high = exp_minus(exponent * gap, bits)
     return value < low

@@ -115,7 +115,7 @@ def _stays(strip: int, place: Place, chance: Place, source: WordSource) -> Place
     while True:
         one = 1 << v_bits
         nearest, farthest = (Fraction(end * (2 * strip * one + end), 2 * STRIPS**2 * one * one) for end in (v, v + 1))
-        if w + 1 <= exp_minus(farthest, w_bits)[0]:
+        if w < exp_minus(farthest, w_bits)[0]:
             return v, v_bits
         if w >= exp_minus(nearest, w_bits)[1]:
             return None
@@ -134,7 +134,7 @@ def _rounded(shift: Fraction, strip: int, place: Place, source: WordSource) -> i
         # the end of the interval is not in it
         if up * (start + 1) + (shift.denominator << bits) <= (low + 1) * (down << bits):
             return low
-        v, bits = v << 64 | int(source(1)[0]), bits + 64
+        v, bits = v << 64 | source(1).item(), bits + 64
 
 
 @lru_cache(maxsize=1)

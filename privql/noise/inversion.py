@@ -131,6 +131,6 @@ def _decide(law: Law, start: int, guess: int, source: WordSource) -> int:
                 return False
             if value < low:
                 return True
-            value, bits = value << 64 | int(source(1)[0]), bits + 64
+            value, bits = value << 64 | source(1).item(), bits + 64
 
     return least(below, guess)

@@ -65,8 +65,9 @@ def _factor(value: Scalar, domain: Domain) -> Steps:
 
 def _within(value: Scalar, domain: Domain) -> Scalar:
     """Rounding may lead a little beyond the ends of what there can be."""
-    if domain.low is None or domain.high is None:
+    if domain.high is None:
         return value
+    assert domain.low is not None
     return Apply("clamp", (value, Const(float(domain.low), FLOAT), Const(float(domain.high), FLOAT)), FLOAT)
 
 

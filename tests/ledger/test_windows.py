@@ -48,6 +48,19 @@ def test_each_window_is_a_promise_of_its_own_and_the_unit_loses_all_of_it(clock:
     assert made.verify() == ()
 
 
+@pytest.mark.parametrize("first", ["a query", "a plan"])
+def test_queries_and_plans_take_turns_and_each_is_held_against_its_own_window(clock: Clock, first: str) -> None:
+    made = ledger(renewing())
+    for month in range(4):
+        clock.at = START + month * 30 * DAY
+        if (month % 2 == 0) == (first == "a query"):
+            assert spends(made, month, 1)
+        else:
+            made.prepay([plan(month, epsilon=1)])
+        assert made.verify() == ()
+    assert made.spent("patient").epsilon == 4
+
+
 def test_a_clock_that_is_put_back_reopens_nothing(clock: Clock) -> None:
     made = ledger(renewing())
     assert spends(made, "a", "0.5")

@@ -184,3 +184,15 @@ def test_a_units_sum_is_counted_in_steps_of_its_grid() -> None:
     query = "SELECT COUNT(*) AS n FROM (SELECT u, SUM(x) AS s FROM t GROUP BY u) AS f WHERE s = 60 SPEND EPSILON 500"
     with privql.connect(policy=policy, frames={"t": rows}, analyst="a") as session:
         assert list(session.run(query).rows) == [(3,)]
+
+
+@pytest.mark.parametrize("spread", ["VAR_POP({})", "STDDEV_SAMP({})", "COVAR_POP({}, v.minutes * 1e150)"])
+def test_a_spread_is_kept_between_ends_that_a_double_can_have(spread: str) -> None:
+    clamped = []
+    for far in ("1e100", "1e200"):
+        value = spread.format(f"v.minutes * {far}")
+        inner = f"SELECT v.pid, {value} AS s FROM visits v GROUP BY v.pid"
+        check = checked(f"SELECT COUNT(*) FROM ({inner}) AS t WHERE t.s > 0")
+        assert check.plan is not None and check.plan.blocks[0].measured is not None
+        clamped.append(repr(check.plan.blocks[0].measured.term).count("op='clamp'"))
+    assert clamped[0] == clamped[1] + 1
