@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from privql.noise.entropy import WordSource, system_words
 from privql.noise.exponential import uniform
 
 _BITS = 64
-_MOST = 2**63 - 1
 _GREATEST = np.uint64(2**64 - 1)
 
 
@@ -38,17 +36,12 @@ def permute_and_flip(scores: Sequence[int], exponent: Fraction, *, source: WordS
 def _heads(gaps: NDArray[np.int64], exponent: Fraction, source: WordSource) -> NDArray[np.int64]:
     """Those whose coins fall heads."""
     words = source(gaps.size)
-    # exp(-x) < 2^-floor(x): a word with a bit among its first floor(x) is too large, whatever follows
-    leading = np.searchsorted(_whole(exponent), gaps, side="right").astype(np.uint64)
+    # exp(-x) < 2^-floor(x): a word with a bit among its first floor(x) is too large, whatever follows; and as ln 2 < 1,
+    # this holds as well where a double's x is the next whole number already
+    leading = (gaps * float(exponent)).clip(max=_BITS - 1).astype(np.uint64)
     open_ = np.flatnonzero(words <= _GREATEST >> leading)
     known: dict[int, Bounds] = {}
     return open_[[_head(int(gaps[at]), exponent, int(words[at]), known, source) for at in open_]]
-
-
-@lru_cache(maxsize=64)
-def _whole(exponent: Fraction) -> NDArray[np.int64]:
-    """The least gap at which exponent·gap is 1, 2, … or more."""
-    return np.array([min(-(-at * exponent.denominator // exponent.numerator), _MOST) for at in range(1, _BITS)])
 
 
 def _head(gap: int, exponent: Fraction, value: int, known: dict[int, Bounds], source: WordSource) -> bool:
