@@ -16,6 +16,7 @@ import privql.release as room
 from privql.diagnostics import PrivQLError
 from privql.finish.result import Release
 from privql.kernel.events import cost_of
+from privql.kernel.sums import Hats
 from privql.ledger import Ledger
 from privql.session import Session, apply, connect
 from tests.pipeline.killed import killed_at
@@ -144,6 +145,10 @@ def test_on_one_side_of_0_a_sum_is_measured_at_knots(
     [
         ("SUM(ABS(pay) BOUNDS AUTO) FROM people", ["cells_at_knots"]),
         ("SUM(pay BOUNDS AUTO) FROM people", ["bounds", "sum"]),  # on both sides
+        ("SUM(GREATEST(pay, -1) BOUNDS AUTO) FROM people", ["bounds", "sum"]),
+        ("SUM(LEAST(pay, 1) BOUNDS AUTO) FROM people", ["bounds", "sum"]),
+        ("SUM(GREATEST(pay, 0) BOUNDS AUTO) FROM people", ["cells_at_knots"]),
+        ("SUM(LEAST(pay, 0) BOUNDS AUTO) FROM people", ["cells_at_knots"]),
         ("SUM(ABS(weight) BOUNDS AUTO) FROM people", ["bounds", "sum"]),  # a FLOAT
         ("SUM(ABS(dues) BOUNDS AUTO) FROM members", ["bounds", "sum"]),  # one changed
         ("AVG(age BOUNDS AUTO) FROM people", ["bounds", "two_cell_mean"]),
@@ -159,6 +164,16 @@ def test_where_bounds_are_looked_for(session: Session, query: str, releases: lis
     check = session.check(f"SELECT {query} SPEND EPSILON 1{delta}")
     assert [one["release"] for one in check.to_json()["measurements"]] == releases
     assert check.cost is not None and check.cost.epsilon == 1
+
+
+@pytest.mark.parametrize("reach", [1, 2, 3, 4, 5, 8, 9, 1023, 1024, 1025])
+def test_the_last_knot_is_the_power_of_two_next_above(session: Session, reach: int) -> None:
+    last = next(far for far in (2 << at for at in range(20)) if far >= reach)
+    for value, ends in ((f"LEAST(ABS(pay), {reach})", (0, last)), (f"GREATEST(-ABS(pay), -{reach})", (-last, 0))):
+        check = session.check(f"SELECT SUM({value} BOUNDS AUTO) FROM people SPEND EPSILON 1")
+        (one,) = check.measurements
+        assert isinstance(one.contribution, Hats)
+        assert (one.contribution.steps.low, one.contribution.steps.high) == ends
 
 
 def test_one_unit_far_out_does_not_make_the_noise(session: Session) -> None:
