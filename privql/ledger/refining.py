@@ -63,7 +63,8 @@ def noisy(db: sqlite3.Connection, policy: Policy, analyst: str, release: str) ->
     steps = drawn(db, release) if seen(db, policy, analyst, release) is not None else ()
     if len(steps) != 1:
         raise NotRefined(f"what `{release}` measured is not in the ledger")
-    return steps[0].noisy
+    (step,) = steps
+    return step.noisy
 
 
 def audit(db: sqlite3.Connection, one: Entry) -> Iterator[str]:

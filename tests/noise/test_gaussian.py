@@ -212,8 +212,8 @@ HALF = 2**63
 def test_a_place_in_a_strip_is_rounded(strip: int) -> None:
     """V = 1/2, and W = 0 stays for certain."""
     outwards = strip if strip >= 0 else -1 - strip
-    for sigma in SIGMAS:
-        drawn = int(rounded_gaussian(sigma, 1, source=Script([strip_word(strip), HALF, 0, 5, 5]))[0])
+    for sigma in (*SIGMAS, Fraction(10**400)):
+        drawn = int(rounded_gaussian(sigma, 1, source=Script([strip_word(strip), HALF, 0, *[5] * 30]))[0])
         expected = math.floor(sigma * (outwards + Fraction(1, 2)) / 32 + Fraction(1, 2))
         assert abs(abs(drawn) - expected) <= sigma / 2**64 and (drawn == 0 or (drawn < 0) == (strip < 0))
 
