@@ -28,13 +28,12 @@ from privql.kernel.ratios import FEWEST, Missed, covariance, epsilon_of, mean, s
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within, least_epsilon
 from privql.kernel.two import halfwidth_of_two, weights
-from privql.plan.amounts import known
+from privql.plan.amounts import GREATEST, known
 from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
 _HARDLY = Fraction(1, 10**9)  # a deviation of no noise to speak of
 _FIFTY_PERCENT = Fraction(1, 2)
-_MOST = 10**15  # more rows than anybody has
 _OF_ROWS = {
     "avg": "an average",
     "var_pop": "a variance",
@@ -176,10 +175,10 @@ def _of_variance(aggregate: Aggregate, width: Fraction) -> Fraction:
 
 def _rows(given: Fraction, aggregate: Aggregate, span: Span) -> int:
     fewest = FEWEST if aggregate.function in _OF_ROWS and aggregate.function != "avg" else 1
-    if given.denominator != 1 or not fewest <= given <= _MOST:
+    if given.denominator != 1 or given < fewest:
         raise refuse(
             "PQL0503",
-            f"GIVEN COUNT >= n needs a whole number of rows, from {fewest} to {_MOST}",
+            f"GIVEN COUNT >= n needs a whole number of rows, from {fewest} to {GREATEST}",
             span,
             help="write `GIVEN COUNT >= 1000`",
         )

@@ -78,6 +78,19 @@ def test_a_covariance_is_a_share_of_both_ranges(session: Session) -> None:
         assert found == epsilon_of(covariance(120 * 200, Fraction(50, 120 * 200), 5000, samples), 120 * 200, SURE)
 
 
+@pytest.mark.parametrize(
+    ("aggregate", "fewest"),
+    [("COUNT(*)", 1), ("AVG(age)", 1), ("VAR_POP(age)", 10), ("STDDEV(age)", 10), ('COVAR_SAMP(age, "größe")', 10)],
+)
+def test_as_many_rows_can_be_given_as_there_may_be(session: Session, aggregate: str, fewest: int) -> None:
+    """Of fewer than ten a sample's variance is too far from that of all rows."""
+    taken = []
+    for rows in (fewest - 1, fewest, 10**15, 10**15 + 1):
+        check = session.check(f"SELECT {aggregate} FROM patients WITHIN 2 GIVEN COUNT >= {rows}")
+        taken.append(not any(d.message.startswith("GIVEN") for d in check.diagnostics))
+    assert taken == [False, True, True, False]
+
+
 WORST = """
 CREATE UNIT person;
 CREATE PRIVATE TABLE people (id INT UNIT person KEY, low INT BETWEEN 0 AND 50, flag INT BETWEEN 0 AND 1);
