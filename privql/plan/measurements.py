@@ -87,8 +87,9 @@ class Measurement:
         """The farthest that noise moves what is measured of n rows, n times: a mean or a variance by one cell's alone,
         where all values are at an end of their range. None where it depends on more than that."""
         linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
-        if self.scale is None or self.split or self.aggregate.function not in linear:
+        if self.split or self.aggregate.function not in linear:
             return None
+        assert self.scale is not None  # whoever asks has looked
         return halfwidth(self.law, self.scale, confidence) * self.grid
 
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:

@@ -185,6 +185,9 @@ def test_names_of_runs_are_kept_for_them(clock: Clock) -> None:
     made.reserve(ask("first", name="weekly_2"))
     with pytest.raises(NameTaken, match="weekly"):
         made.stand("weekly", request, 168, TENTH)
+    made.reserve(ask("once", name="Yearly"))
+    with pytest.raises(NameTaken, match="Yearly"):
+        made.stand("yearly", request, 168, TENTH)
     made.stand("monthly_1", request, 168, TENTH)
     with pytest.raises(NameTaken):
         made.stand("monthly", request, 168, TENTH)

@@ -178,6 +178,8 @@ def test_it_is_explained(session: Session) -> None:
     assert (
         re.search(r"standard deviation: [\d.]+ by k, [\d.]+ by m\n", told) and "scale" not in told.split("cheaper")[0]
     )
+    mean = session.explain("SELECT k, m, AVG(x) FROM people GROUP BY GROUPING SETS ((k), (m)) SPEND EPSILON 1")
+    assert "by noise of deviation" in mean and "/n" not in mean, "what least squares make of it is less"
     alone = session.explain("SELECT g, COUNT(*) FROM people GROUP BY CUBE (g) SPEND EPSILON 1")
     assert "discrete Laplace noise, scale 1, ± 3 at 95%" in alone
     assert "standard deviation: 1.357 by g, 1.92 in all" in alone
