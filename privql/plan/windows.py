@@ -117,7 +117,7 @@ def _aggregate(id: str, call: WindowCall) -> Aggregate:
 def _frame(call: WindowCall) -> Frame | None:
     """RANGE up to a row is up to those that tie with it; rows that are not in order all tie."""
     start, end = call.frame_start, call.frame_end
-    if call.frame_unit is None or start is None:
+    if start is None:
         return _SO_FAR if call.order else None
     by: Literal["ROWS", "GROUPS"] = "ROWS" if call.frame_unit == "ROWS" else "GROUPS"
     frame = Frame(by, _places(start), 0 if end is None else _places(end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 
@@ -89,6 +90,31 @@ def test_what_leaves_less_is_told() -> None:
     assert binding() == ["grant", "grant", "budget", "budget"]
     made.reserve(ask("b", "0.2", analyst="carol"))
     assert binding() == ["budget"] * 4
+
+
+HALVES = Shares(Fraction(1, 2), Fraction(1, 2), Fraction(0), Fraction(0))
+
+
+@pytest.mark.parametrize(("delta", "less"), [("3e-7", "grant"), ("4e-7", "budget"), ("5e-7", "budget")])
+def test_of_the_same_epsilon_less_delta_is_told(delta: str, less: str) -> None:
+    """Both leave ε = 1/2; of δ the budget leaves 1e-7 for finding groups."""
+    grants = GrantRow("research", "alice", Fraction(6, 10), Fraction(delta)), GrantRow("research", "bob")
+    made = ledger(budget(1, delta="1e-6", shares=HALVES), grants=grants)
+    made.reserve(ask("a", "0.4", delta="3e-7", analyst="bob"))
+    made.reserve(ask("b", "0.1", delta="1e-7"))
+    assert made.budgets_for("alice", "patient")[0].bound_by == less
+
+
+@pytest.mark.parametrize(("delta", "left"), [("5e-7", "1.5e-7"), ("7e-7", "2e-7"), ("2e-7", "0"), (None, "2e-7")])
+def test_what_is_left_of_delta_for_noise_is_the_least_that_anything_leaves(delta: str | None, left: str) -> None:
+    grants = GrantRow("research", "alice", None, delta and Fraction(delta)), GrantRow("research", "bob")
+    made = ledger(budget(9, delta="1e-6", shares=HALVES), grants=grants)
+    for analyst, lost in (("bob", "2e-7"), ("alice", "1e-7")):
+        noise = (Event("gaussian", Cost(Fraction(1, 10), Fraction(lost))),)
+        made.reserve(replace(ask(analyst, analyst=analyst), charges=(("patient", noise),)))
+    assert made.budgets_for("alice", "patient")[0].noise_delta == Fraction(left)
+    made.apply_policy("less", (budget(9, delta="1e-7", shares=HALVES),), grants[1:], ("patients", "visits"))
+    assert made.budgets_for("bob", "patient")[0].noise_delta == 0
 
 
 def test_most_per_query() -> None:
