@@ -1,4 +1,5 @@
-"""What anybody may know holds no private row: nowhere in it, nor in the queries that it asks or names.
+"""What anybody may know holds no private row: nowhere in it, nor in the queries that it asks or names; and what is
+computed by itself reads no row around it.
 
 Rows of both kinds are told apart where a query is checked. Here the outcome is looked at once more, as the engine that
 answers for what is public will take it.
@@ -29,14 +30,14 @@ def nothing_around(rel: Rel, query: CheckedQuery, span: Span) -> None:
 
 
 def measured_alone(block: Block, query: CheckedQuery) -> None:
-    """What is measured is measured once: where it has to do with a row around it, that was taken out of it before."""
+    """A query of private rows is measured once, not for each row around it: so it reads nothing of such a row."""
     if not _closed((block.rel, block.keys, block.aggregates), query):
         help = "compare with them by = in the WHERE of the query that aggregates"
         raise not_yet("a query of private rows that reads public ones around it in this way", block.span, help)
 
 
 def _closed(of: Any, query: CheckedQuery) -> bool:
-    """Whether every column that is read there is one that it has."""
+    """Whether it reads only columns that it makes itself."""
     read, own = set[str](), {*dict(query.subqueries), *dict(query.told)}
     for one in records(of, query):
         if isinstance(one, Field | Apply):
@@ -47,7 +48,7 @@ def _closed(of: Any, query: CheckedQuery) -> bool:
 
 
 def records(of: Any, query: CheckedQuery) -> Iterator[Any]:
-    """Every record of a relation, and of the queries that it asks or names, each of these once."""
+    """Every record of what is given, and of the queries that it asks or names, each of these once."""
     shared, subqueries = dict(query.shared), dict(query.subqueries)
     seen: set[str] = set()
     todo: list[Any] = [of]

@@ -192,9 +192,5 @@ def _among(known: Domain, listed: set[Value]) -> Domain:
 def _null_again(found: dict[str, Domain], domain_of: DomainOf, terms: tuple[Scalar, ...]) -> dict[str, Domain]:
     """The comparison may also be NULL: because this column is, or because another part is and this one is anything."""
     nullable = [term for term in terms if domain_of(term).nullable]
-    out = {}
-    for id, domain in found.items():
-        others = [term for term in nullable if (column := _column(term)) is None or column.name != id]
-        if not others:
-            out[id] = domain.with_null(bool(nullable))
-    return out
+    alone = {None if (column := _column(term)) is None else column.name for term in nullable}
+    return {id: domain.with_null(bool(nullable)) for id, domain in found.items() if alone <= {id}}

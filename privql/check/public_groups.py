@@ -55,7 +55,7 @@ def _listed(relation: ast.Relation) -> str | None:
         return None
     (item,) = body.items  # of `*` nothing says what it is called
     named = item.expr.path[-1] if isinstance(item.expr, ast.Column) else None
-    told = next(iter(relation.columns), item.alias or named)
+    told = relation.columns[0] if relation.columns else item.alias or named
     return None if told is None else fold(told)
 
 

@@ -135,8 +135,8 @@ def _of_this_unit(
     tied: Correlation,
     context: Context,
 ) -> bool:
-    """Whether of the query's rows only those of the same unit matter: what must be equal says so. Of IN and ANY, a NULL
-    on either side has to do with the rows of everybody."""
+    """Whether only rows of the same unit decide: those that must be equal in what tells the unit. IN and = ANY ask for
+    that, too, but where either side may be NULL: then the rows of all units decide."""
     pairs = list(tied.on)
     if kind in ("in", "any") and op == "=":
         assert operand is not None and column is not None

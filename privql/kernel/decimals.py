@@ -14,14 +14,14 @@ def at_rank(rank: int, digits: int) -> Fraction:
 
 
 def rank_near(x: Fraction | float, digits: int) -> int:
-    """About the rank of the one before it."""
+    """About the rank of the greatest of so many digits that is at most x: where to look first."""
     exact, least = Fraction(x), int(10 ** (digits - 1))
     exponent = first_place(exact) - digits + 1
     return 9 * least * exponent + int(exact / Fraction(10) ** exponent) - least
 
 
 def first_place(x: Fraction) -> int:
-    """About that of its first digit."""
+    """The place of its first digit, or one beside it: 2 of 123, -1 of 0.5."""
     return math.floor(ln(x) / math.log(10))
 
 

@@ -21,7 +21,7 @@ from privql.kernel import guesses
 from privql.kernel.cost import LEAST_EPSILON
 from privql.kernel.decimals import at_rank, first_place, missed
 from privql.kernel.enclosure import Bounds, at_most
-from privql.kernel.normal import SPARE, density, mills, tail
+from privql.kernel.normal import SPARE, density, float_tail, mills, tail
 from privql.kernel.search import greatest_decimal, least, least_decimal, least_rank
 
 _DIGITS = 6  # of what is found: nobody sees more in the noise, and certificates stay short
@@ -135,11 +135,6 @@ def pmf(k: int, sigma: Fraction) -> float:
     """P[X = k]."""
     near, far = ((abs(k) + side) / float(sigma) for side in (-0.5, 0.5))
     return float_tail(near) - float_tail(far)
-
-
-def float_tail(x: float) -> float:
-    """About P[Z > x]."""
-    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def root_above(square: Fraction) -> Fraction:

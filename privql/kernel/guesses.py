@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from privql.kernel.decimals import ln
+from privql.kernel.normal import float_tail
 from privql.kernel.search import solved
 
 
@@ -30,7 +31,7 @@ def normal_quantile(miss: Fraction) -> float:
 
 
 def laplace_reach(scale: Fraction, miss: Fraction) -> int:
-    """The a with P[|X| > a] = miss: a + 1 = t·ln(2 / (miss·(1+q))), where log1p(q) is within 1/2 of ln 2."""
+    """The a with P[|X| > a] = miss: a + 1 = t·ln(2 / (miss·(1+q))), q = e^(-1/t)."""
     return int(scale * Fraction(ln(2 / miss) - math.log1p(math.exp(-float(min(1 / scale, Fraction(800)))))))
 
 
@@ -85,7 +86,7 @@ def epsilon_of_losses(losses: Sequence[tuple[float, float]], mu: float, delta: f
         if not mu:
             return -math.expm1(rest)
         # beyond 700 no float has the power, and hardly any the tail
-        return _tail(rest / mu - mu / 2) - math.exp(min(rest, 700.0)) * _tail(rest / mu + mu / 2)
+        return float_tail(rest / mu - mu / 2) - math.exp(min(rest, 700.0)) * float_tail(rest / mu + mu / 2)
 
     def enough(epsilon: float) -> bool:
         beyond = losses if mu else losses[bisect_left(losses, (epsilon, 0.0)) :]  # without μ no others fail
@@ -108,7 +109,3 @@ def _mills(x: float) -> float:
     if x < 25:
         return math.sqrt(math.pi / 2) * math.exp(x * x / 2) * math.erfc(x / math.sqrt(2))
     return (1 - 1 / (x * x)) / x
-
-
-def _tail(x: float) -> float:
-    return math.erfc(x / math.sqrt(2)) / 2

@@ -10,6 +10,7 @@ For the second, let I(n) be the integral of (t-x)^n/n! · φ(t) from x on, and I
 I(n-1) - x·I(n), so that r(n) = I(n-1)/I(n) is as it is written, and positive.
 """
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -97,3 +98,8 @@ def _arctan_of_inverse(whole: int, bits: int) -> Bounds:
         power //= whole * whole
         total += power // n if n % 4 == 1 else -(power // n)
     return total - n - 2, total + n + 2
+
+
+def float_tail(x: float) -> float:
+    """About P[Z > x]."""
+    return math.erfc(x / math.sqrt(2)) / 2

@@ -62,7 +62,7 @@ def _least_epsilon(epsilons: Sequence[Fraction], square: Fraction, delta: Fracti
     step, losses = _added(epsilons, _points(epsilons, square), bits)
     law = _Law(step, losses, root_above(square) if square else Fraction(0), bits)
     most = math.floor(delta * (1 << bits))
-    near = max(law.epsilon(float(delta)), float(LEAST_EPSILON))
+    near = max(law.near(float(delta)), float(LEAST_EPSILON))
     epsilon = least_decimal(lambda e: e >= LEAST_EPSILON and law.delta(e, most) <= most, _DIGITS, near)
     unit = Fraction(1, 10 ** (_PLACES + len(str(int(1 / delta)))))
     return epsilon, min(math.ceil(Fraction(law.delta(epsilon, most), 1 << bits) / unit) * unit, delta)
@@ -110,8 +110,8 @@ class _Law:
         failing = delta_bounds(abs(rest), self.mu, self.bits)[1] if self.mu else 0
         return failing if rest >= 0 else one - (exp_minus(-rest, self.bits)[0] * max(one - failing, 0) >> self.bits)
 
-    def epsilon(self, delta: float) -> float:
-        """About the least."""
+    def near(self, delta: float) -> float:
+        """About the least ε: where to look first."""
         step, one = float(self.step), 1 << self.bits
         losses = [((self.losses.low + at) * step, chance / one) for at, chance in enumerate(self.losses.chances)]
         losses = [(loss, chance) for loss, chance in losses if chance * len(losses) > delta / (1 << _SMALL)]
@@ -152,7 +152,7 @@ def _on_lattice(epsilon: Fraction, step: Fraction, bits: int) -> _Losses:
     below, one = int(epsilon / step), 1 << bits
     if below * step == epsilon:
         return _Losses(-below, _response(below, step, bits))
-    # (wanted - right) / (next_right - right) is only greater where `right` is less than it is
+    # rounded so that the next place is only likelier: `right` and `next_right` down, `wanted` up
     (right, _), (_, wanted), (next_right, _) = (_right(e, bits) for e in (below * step, epsilon, (below + 1) * step))
     often = min(one, -(-((wanted - right) << bits) // max(next_right - right, 1)))
     near, far = _response(below, step, bits), _response(below + 1, step, bits)

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
-from privql.kernel.gaussian import float_tail, greatest_sigma
+from privql.kernel.gaussian import greatest_sigma
+from privql.kernel.normal import float_tail
 from privql.kernel.tails import least_epsilon
 from privql.kernel.two import reach_of_coupling
 
@@ -143,7 +144,7 @@ def _laplace(scale: float, wide: float, rest: float, cells: int, distance: float
 def _gaussian(sigma: float, moved: float, wide: float, rest: float, cells: int, distance: float) -> float:
     whole = wide + rest
     wide = max(wide, whole / 2)
-    near = distance - whole * moved  # by so much rounding may have moved it; where it is below 0, this is above 1/2
+    near = distance - whole * moved  # rounding may have moved it: where by more than the distance, the tail exceeds 1/2
     together = float_tail(near / (sigma * math.hypot(wide, whole - wide)))
     return min(together, cells * float_tail((_passing(distance / whole) - moved) / sigma))
 

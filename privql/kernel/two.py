@@ -85,12 +85,12 @@ def _beyond(a: int, scale: Fraction, bits: int) -> Bounds:
 def _tail(wide: int, narrow: int, scale: float) -> Callable[[int], float]:
     """At least P[|wide·N₁ + narrow·N₂| > d] for any d, summed over N₂; by symmetry twice one side."""
     edge = math.ceil(_SPAN * scale) + 1
-    powers = [math.exp(-n / scale) for n in range(2 * edge)]
+    powers = [math.exp(-n / scale) for n in range(edge + 1)]
     middle, beyond = math.tanh(0.5 / scale), 1 / (1 + powers[1])
 
     def tail(d: int) -> float:
         total = 0.0
-        for n in range(-edge, edge):
+        for n in range(1 - edge, edge):  # what is left out is less than what is added below
             # N₁ passes what N₂ leaves of the distance where it is at least this whole number
             least_passing = (d - narrow * n) // wide + 1
             if least_passing > 0:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from privql.kernel.decimals import ln
 from privql.kernel.enclosure import exp_minus
-from privql.kernel.search import least
+from privql.kernel.search import greatest_decimal
 
 _TERMS = 20  # of the series: fewer claim less
 _DIGITS = 6
@@ -40,11 +40,8 @@ def affordable(epsilon: Fraction, delta: Fraction, rho: Fraction, order: Fractio
 def greatest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A ρ of six significant digits that (ε, δ) pays for, the greatest of the order that is best."""
     order = best_order(epsilon, delta)
-    guess = _rho(float(epsilon), ln(delta), float(order - 1))
-    unit = Fraction(10) ** (math.floor(math.log10(guess)) - _DIGITS + 1)
-    # the least that is too much, and one less
-    most = least(lambda n: n > 0 and not affordable(epsilon, delta, n * unit, order), int(guess / unit)) - 1
-    return most * unit
+    near = _rho(float(epsilon), ln(delta), float(order - 1))
+    return greatest_decimal(lambda rho: affordable(epsilon, delta, rho, order), _DIGITS, near)
 
 
 @lru_cache(maxsize=256)

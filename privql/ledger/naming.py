@@ -63,8 +63,10 @@ def claim(db: sqlite3.Connection, analyst: str, name: str, release: str) -> None
         db.execute("INSERT INTO release_name VALUES (?, ?, ?, ?)", (*key, name, number))
         clear = {"analyst": key[0], "name": key[1], "spelling": name, "charge": number}
         chain.tell(db, "name", chain.Row(key, clear, {}))
-    elif taken != (number,):
-        raise taken_by(db, name, release_id(*taken))
+    else:
+        (charge,) = taken
+        if charge != number:
+            raise taken_by(db, name, release_id(charge))
 
 
 def taken_by(db: sqlite3.Connection, name: str, release: str) -> NameTaken:

@@ -69,8 +69,11 @@ def prepay(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prep
 def find(db: sqlite3.Connection, policy: Policy, request: PlanRequest) -> Prepaid | None:
     """The same plan, if it was charged before: some of its slots may be left."""
     analyst, same = fold(request.analyst), identity(db, policy, request)
-    row = db.execute("SELECT id, analyst FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
-    return None if row is None else Prepaid(*row)
+    row = db.execute("SELECT id FROM plan WHERE identity = ? AND analyst = ?", (same, analyst)).fetchone()
+    if row is None:
+        return None
+    (number,) = row
+    return Prepaid(number, analyst)
 
 
 def paid_slots(request: PlanRequest) -> list[tuple[tuple[str, Events], ...]]:
@@ -98,7 +101,8 @@ def slot_lines(db: sqlite3.Connection, plan: Prepaid, slot: int, query: Asked) -
     row = db.execute("SELECT slots FROM plan WHERE id = ? AND analyst = ?", (plan.plan, query.analyst)).fetchone()
     if row is None:
         raise LedgerError("there is no such plan of yours")
-    slots = json.loads(*row)
+    (text,) = row
+    slots = json.loads(text)
     if not 0 <= slot < len(slots):
         raise LedgerError("the plan has no such slot")
     if not slots[slot]:

@@ -128,13 +128,15 @@ def _divide(db: sqlite3.Connection, budget: BudgetRow) -> None:
         order = written(budget.order)
         db.execute("INSERT INTO budget_filter VALUES (?, ?, ?)", (name, shares, order))
         chain.append(db, "filter", name)
-    elif shares is not None and kept == (None,):
+        return
+    (before,) = kept
+    if shares is not None and before is None:
         db.execute("UPDATE budget_filter SET shares = ? WHERE name = ?", (shares, name))
         chain.append(db, "filter", name)
-    elif shares not in (None, *kept):
+    elif shares not in (None, before):
         raise LedgerError(
             f"the δ of budget `{budget.name}` was split when it was first declared, and stays so: each way of adding "
-            f"up answers for its share of all that was ever charged; write `SHARES ({spelled(shares_read(*kept))})`"
+            f"up answers for its share of all that was ever charged; write `SHARES ({spelled(shares_read(before))})`"
         )
 
 

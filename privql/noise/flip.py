@@ -4,8 +4,8 @@ Permute-and-flip takes the candidates in random order and flips each one's coin 
 depend on the order, and among those that would fall heads each is as likely to come first; so all are flipped at once,
 and one of the heads is drawn uniformly. The best candidate's coin always falls heads.
 
-A coin is heads iff U < exp(-x), U uniform on [0, 1), its bits drawn as they are needed: 64 settle what is below
-2^-floor(x), else certified bounds decide, and where these leave a choice, more bits do.
+A coin is heads iff U < exp(-x), U uniform on [0, 1), its bits drawn as they are needed: 64 settle what is not below
+2^-floor(x), which is tails, else certified bounds decide, and where these leave a choice, more bits do.
 """
 
 from __future__ import annotations

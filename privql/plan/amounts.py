@@ -12,7 +12,7 @@ from privql.kernel.cost import amount_text, parse_amount, parse_number
 from privql.syntax import ast
 
 _OF_ANSWERS = ("WITHIN", "GIVEN", "RUNS")  # of rows, or in the unit of a column: no ledger adds them up
-GREATEST = 10**15  # more rows than anybody has
+MOST_SAID = 10**15  # of answers: more rows than anybody has
 
 
 @frozen
@@ -128,8 +128,8 @@ def _parse(value: str | int | float | Fraction | Decimal, span: Span, what: str)
     try:
         if what not in _OF_ANSWERS:
             return parse_amount(value)
-        if (number := parse_number(value)) > GREATEST:
-            raise ValueError(f"{GREATEST:.0e} is the most that can be said here")
+        if (number := parse_number(value)) > MOST_SAID:
+            raise ValueError(f"{MOST_SAID:.0e} is the most that can be said here")
         return number
     except ValueError as problem:
         raise refuse(

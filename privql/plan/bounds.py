@@ -46,7 +46,8 @@ def contribution(aggregate: Aggregate) -> Contribution:
 
 def steps_of(value: Scalar, domain: Domain, spread: bool) -> Steps:
     """A bounded number in whole steps. `spread`: noise will follow the width of its range, not its distance from 0."""
-    low, high = (end or Fraction(0) for end in ((None, None) if domain.empty else (domain.low, domain.high)))
+    ends = (None, None) if domain.empty else (domain.low, domain.high)
+    low, high = (end or Fraction(0) for end in ends)
     far = max(abs(low), abs(high))
     if domain.grid is not None and value.type.kind != "FLOAT":
         grid = domain.grid

@@ -89,7 +89,7 @@ class Measurement:
         linear = ("avg", "var_pop", "var_samp", "covar_pop", "covar_samp")
         if self.split or self.aggregate.function not in linear:
             return None
-        assert self.scale is not None  # whoever asks has looked
+        assert self.scale is not None  # nobody asks while ε is open
         return halfwidth(self.law, self.scale, confidence) * self.grid
 
     def halfwidth(self, confidence: Fraction, of: Aggregate | None = None) -> Fraction | None:

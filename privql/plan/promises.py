@@ -28,7 +28,7 @@ from privql.kernel.ratios import FEWEST, Missed, covariance, epsilon_of, mean, s
 from privql.kernel.sums import Balance, Contribution, Powers
 from privql.kernel.tails import epsilon_within, least_epsilon
 from privql.kernel.two import halfwidth_of_two, weights
-from privql.plan.amounts import GREATEST, known
+from privql.plan.amounts import MOST_SAID, known
 from privql.plan.behind import exponent_within
 from privql.syntax import ast
 
@@ -178,7 +178,7 @@ def _rows(given: Fraction, aggregate: Aggregate, span: Span) -> int:
     if given.denominator != 1 or given < fewest:
         raise refuse(
             "PQL0503",
-            f"GIVEN COUNT >= n needs a whole number of rows, from {fewest} to {GREATEST}",
+            f"GIVEN COUNT >= n needs a whole number of rows, from {fewest} to {MOST_SAID}",
             span,
             help="write `GIVEN COUNT >= 1000`",
         )

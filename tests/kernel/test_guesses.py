@@ -18,8 +18,11 @@ from privql.kernel.decimals import at_rank, rank_near
 from privql.kernel.events import Event
 from privql.kernel.search import greatest_decimal, least_decimal
 
-GUESSES = [name for name, found in vars(guesses).items() if isinstance(found, FunctionType) and name[0] != "_"]
-GUESSES = [name for name in GUESSES if vars(guesses)[name].__module__ == guesses.__name__]
+GUESSES = [
+    name
+    for name, found in vars(guesses).items()
+    if isinstance(found, FunctionType) and found.__module__ == guesses.__name__ and name[0] != "_"
+]
 
 
 def numbers() -> Iterator[object]:

@@ -16,7 +16,7 @@ from privql.kernel.search import least, solved
 from privql.kernel.selection import Count
 
 FEW = 4  # questions: of a guess that is off by one at most
-SEARCHING: tuple[ModuleType, ...] = (gaussian, search, selection, tails, two, zcdp)
+SEARCHING: tuple[ModuleType, ...] = (gaussian, search, selection, tails, two)
 EPSILONS = [Fraction(2) ** -40, *(Fraction(n, 1000) for n in (1, 100, 1000, 7000, 50000)), Fraction(2**20)]
 DELTAS = [Fraction(1, 3), Fraction(1, 10**6), Fraction(1, 10**30)]
 SCALES = [Fraction(1, 3), Fraction(7, 2), Fraction(40), Fraction(10**9, 7)]

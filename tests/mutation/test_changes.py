@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
+from tests.mutation.__main__ import ROOT, without_place
 from tests.mutation.changes import changes
 
 SOURCE = '''"""Says what it is for: 1."""
@@ -58,3 +60,9 @@ def test_each_fault_is_one_change(tmp_path: Path) -> None:
         "no guard", "sign", "nullable", "comparison", "one branch", "truth",
     }  # fmt: skip
     assert sum(change.kind == "truth" for change in found) == 1
+
+
+def test_what_is_argued_to_be_no_fault_can_still_be_made() -> None:
+    argued = json.loads((ROOT / "tests/mutation/argued.json").read_text("utf-8")).keys()
+    made = {without_place(one.key) for path in {key.split(":")[0] for key in argued} for one in changes(ROOT, path)}
+    assert argued <= made

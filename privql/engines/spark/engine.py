@@ -107,7 +107,7 @@ class SparkEngine(SqlEngine):
     def _fetched(self, sql: str) -> Any:
         """Asked in a thread of its own. Whoever breaks off, by Ctrl-C say, stops the server, which would go on with
         what nobody waits for; Spark's client would wait for that before it says that it was broken off. Who does so
-        again waits no longer."""
+        again leaves, even if the server goes on: so the thread is a daemon's."""
         asked = Future[Any]()
 
         def ask() -> None:

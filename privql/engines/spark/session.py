@@ -108,7 +108,7 @@ def _copy(session: Session) -> Session:
 
 def inherited(session: Session) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     """For what another thread asks: what the owner's code says of its jobs - a pool, a group - holds there, too. Of a
-    server's session it can say nothing: that is one of our own."""
+    session of Spark Connect it has said nothing: that is one of our own."""
     if _far(session):
         return lambda work: work
     from pyspark.util import inheritable_thread_target

@@ -33,17 +33,18 @@ def table_of(session: Any, table: str, inside: tuple[str, ...]) -> Table:
     return Table(relation, dict(rows.dtypes), _NUMBERED, filled=filled)
 
 
-def advice(name: str, table: Table, known: Recognised) -> Iterator[Advice]:
-    """Where a unit owns many rows its name is read in any case: by it they are brought together."""
+def advice(table: str, found: Table, known: Recognised) -> Iterator[Advice]:
+    """Where a unit is read only because it may be NULL. Of units with many rows it is read in any case: by it they are
+    brought together."""
     for column, _ in known.owners:
-        own = table.column(column)
-        if own is not None and own not in table.filled and (column,) in known.keys:
+        own = found.column(column)
+        if own is not None and own not in found.filled and (column,) in known.keys:
             told = f"as far as Spark knows, `{column}` may be NULL, so each query reads it to leave out rows of nobody"
             help = (
                 "if it never is, keep a table in which the column is NOT NULL, or name a view that says"
                 f" `coalesce({column}, …) AS {column}`, with a name that nobody has"
             )
-            yield Advice(name, told, help)
+            yield Advice(table, told, help)
 
 
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:

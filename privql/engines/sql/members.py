@@ -27,7 +27,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 @frozen
 class Members:
-    sql: str  # a relation (m, o)
+    sql: str  # a relation (m0, m1, …, o)
     arrays: Arrays | None  # handed over under the name it reads
 
 

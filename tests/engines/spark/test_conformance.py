@@ -36,8 +36,8 @@ def wrong(report: Report) -> list[str]:
 
 @pytest.mark.parametrize("part", range(length(1, FULL.databases)))
 def test_spark_means_what_it_should(part: int, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All parts together are the whole kit, which takes an hour: of the operations one in so many each, and one of the
-    databases. With the other tests, two signatures of every operation."""
+    """As a soak, the parts together are the whole kit, an hour's work: each has its share of the operations, and one
+    database of random terms. Else one part, with two signatures of every operation."""
     some = calls()
     if SOAK:
         names = sorted({call.resolved.op for call in some})[part :: FULL.databases]
