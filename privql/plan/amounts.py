@@ -26,6 +26,9 @@ class Amount:
     def known(self) -> bool:
         return not self.params
 
+    def __bool__(self) -> bool:
+        return bool(self.constant or self.params)
+
     def __add__(self, other: Amount) -> Amount:
         if not self.params and not other.params:
             return Amount(self.constant + other.constant)

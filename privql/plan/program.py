@@ -213,7 +213,7 @@ class Plan:
 
     @property
     def _spending(self) -> list[tuple[Unit, Amount]]:
-        spending = [(one.unit, one.epsilon) for one in self.measurements if one.epsilon != ZERO or not one.before]
+        spending = [(one.unit, one.epsilon) for one in self.measurements if one.epsilon or not one.before]
         spending += [(one.unit, one.epsilon) for one in self.selections]
         return spending + [(one.unit, one.epsilon) for one in self.searches]
 
