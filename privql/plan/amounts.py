@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from privql.diagnostics import Span, refuse
+from privql.diagnostics import PrivQLError, Span, refuse
 from privql.frozen import frozen
 from privql.kernel.cost import amount_text, parse_amount, parse_number
 from privql.syntax import ast
@@ -104,7 +104,13 @@ def known(node: ast.Expr, params: Mapping[str, object], what: str) -> Fraction:
             why=f"{what} must be known to check the query",
             help=f"bind it: `--param {value.params[0][0]}=…`",
         )
+    if what in _OF_ANSWERS and value.constant > MOST_SAID:
+        raise _no_amount(f"{what}: {MOST_SAID:.0e} is the most that can be said here", node.span)
     return value.constant
+
+
+def _no_amount(problem: str, span: Span) -> PrivQLError:
+    return refuse("PQL0503", problem, span, help="write a number such as 0.5, or a ratio such as 1/3")
 
 
 def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> Amount:
@@ -117,8 +123,7 @@ def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> 
     if op == "/" and right.known and right.constant:
         return left.times(1 / right.constant)
     if op == "/" and right.known:
-        help = "write a number such as 0.5, or a ratio such as 1/3"
-        raise refuse("PQL0503", f"{what} divides by zero", span, help=help)
+        raise _no_amount(f"{what} divides by zero", span)
     raise refuse(
         "PQL0503",
         f"{what} must be linear in its parameters",
@@ -129,12 +134,6 @@ def _arithmetic(op: str, left: Amount, right: Amount, span: Span, what: str) -> 
 
 def _parse(value: str | int | float | Fraction | Decimal, span: Span, what: str) -> Fraction:
     try:
-        if what not in _OF_ANSWERS:
-            return parse_amount(value)
-        if (number := parse_number(value)) > MOST_SAID:
-            raise ValueError(f"{MOST_SAID:.0e} is the most that can be said here")
-        return number
+        return parse_number(value) if what in _OF_ANSWERS else parse_amount(value)
     except ValueError as problem:
-        raise refuse(
-            "PQL0503", f"{what}: {problem}", span, help="write a number such as 0.5, or a ratio such as 1/3"
-        ) from None
+        raise _no_amount(f"{what}: {problem}", span) from None

@@ -147,3 +147,16 @@ def test_the_place_of_a_wish_is_that_of_its_own_clause(session: Session) -> None
         text = f"SELECT COUNT(* {clause}), AVG(age) FROM patients SPEND EPSILON 0.4"
         (problem,) = session.check(text).diagnostics
         assert text.index(clause) <= problem.span.start < text.index(clause) + len(clause), clause
+
+
+SAID = ("0", "1e-400", "1e-320", "1e-17", "0.1", "1e15", "2e15", "1/1e-307", "1/1e-400", "1e308", "1e15 * 1e15", "$n")
+
+
+@pytest.mark.parametrize("within", SAID)
+@pytest.mark.parametrize("noise", ["", " USING GAUSSIAN DELTA 1e-6"])
+def test_whatever_is_said_of_an_answer_is_priced_or_refused(session: Session, within: str, noise: str) -> None:
+    """However it is written: products and quotients have the same upper limit as numbers."""
+    for aggregate in ("COUNT(*)", "SUM(age)", "AVG(age)", "VAR_POP(age)", "MEDIAN(age)"):
+        for given in ("", *(f" GIVEN COUNT >= {each}" for each in SAID)):
+            for params in ({"n": 10**300}, {"n": 1e-300}, {"n": 50}):
+                session.check(f"SELECT {aggregate} FROM patients WITHIN {within}{given}{noise}", params)

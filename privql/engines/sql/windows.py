@@ -14,6 +14,8 @@ from privql.kernel.features import Frame, Neighbour, Nth, Over, Rank
 from privql.kernel.scalars import INT
 from privql.kernel.terms import Window
 
+_FARTHEST = 2**30  # places from a row: of one unit there are fewer rows, and Spark counts to twice as many
+
 
 def window(below: Rows, term: Window, draft: Draft) -> Rows:
     layer, dialect = Aggregates(below, draft.names), draft.dialect
@@ -44,7 +46,9 @@ def window(below: Rows, term: Window, draft: Draft) -> Rows:
                 columns[name] = column(draft.names.new("c"), INT, 1)
             case Neighbour(value=value, before=before, default=default):
                 there, else_ = layer.value(value), layer.value(default)
-                sql = layer.add(f"{'lag' if before >= 0 else 'lead'}({there}, {abs(before)}, {else_}){places}")
+                sql = layer.add(
+                    f"{'lag' if before >= 0 else 'lead'}({there}, {min(abs(before), _FARTHEST)}, {else_}){places}"
+                )
                 columns[name] = column(draft.names.new("c"), value.type)
             case Over(feature=feature, frame=frame):
                 sql, columns[name] = layer.feature(feature, over(frame))
@@ -82,4 +86,5 @@ def _between(frame: Frame, dialect: Dialect, by: str = "") -> str:
 def _edge(places: int | None, open_: str) -> str:
     if places is None:
         return f"UNBOUNDED {open_}"
-    return "CURRENT ROW" if places == 0 else f"{abs(places)} {'PRECEDING' if places < 0 else 'FOLLOWING'}"
+    far = min(abs(places), _FARTHEST)
+    return "CURRENT ROW" if places == 0 else f"{far} {'PRECEDING' if places < 0 else 'FOLLOWING'}"
