@@ -25,7 +25,7 @@ def by_parts(node: ast.Expr, place: Place) -> ast.Expr | None:
             found = _all("OR", [_compared("=", operand, item, node.span) for item in items], node.span)
             return ast.Unary("NOT", found, span=node.span) if negated else found
         case ast.InQuery(operand=ast.Row() as operand, query=query, negated=negated):
-            found = _among(operand, query, place, node.span)
+            found = _among(operand, query, node.span)
             return ast.Unary("NOT", found, span=node.span) if negated else found
         case _:
             return None
@@ -55,7 +55,7 @@ def _compared(op: str, left: ast.Row, right: ast.Expr, span: Span) -> ast.Expr:
     return made
 
 
-def _among(operand: ast.Row, query: ast.Query, place: Place, span: Span) -> ast.Expr:
+def _among(operand: ast.Row, query: ast.Query, span: Span) -> ast.Expr:
     """TRUE if some row is equal; if none is, NULL if one may be."""
     names = tuple(f"part {at + 1}" for at in range(len(operand.items)))
     rows = ast.Derived(query, alias="rows compared", columns=names, span=query.span)
@@ -63,10 +63,7 @@ def _among(operand: ast.Row, query: ast.Query, place: Place, span: Span) -> ast.
         ast.Binary("=", ast.Column(("rows compared", name), span=span), part, span=span)
         for name, part in zip(names, operand.items, strict=True)
     ]
-    maybe = [
-        test if _identifies(part, place) else ast.Binary("OR", test, ast.Is(test, "NULL", False, span=span), span=span)
-        for test, part in zip(equal, operand.items, strict=True)
-    ]
+    maybe = [ast.Binary("OR", test, ast.Is(test, "NULL", False, span=span), span=span) for test in equal]
 
     def some(tests: Sequence[ast.Expr]) -> ast.Expr:
         item = ast.SelectItem(ast.Number("1", span=span), span=span)
@@ -76,13 +73,6 @@ def _among(operand: ast.Row, query: ast.Query, place: Place, span: Span) -> ast.
     found = (some(equal), ast.Boolean(True, span=span))
     unknown = (some(maybe), ast.Null(span=span))
     return ast.Case(None, (found, unknown), ast.Boolean(False, span=span), span=span)
-
-
-def _identifies(part: ast.Expr, place: Place) -> bool:
-    """A unit's identifier meets only its like, and these are never NULL, but where an outer join found no row."""
-    found = place.scope.find(part.path) if isinstance(part, ast.Column) else []
-    never_null = (column for column in found if not place.context.column_domain(column.id).nullable)
-    return any(column.unit is not None and not column.visible for column in never_null)
 
 
 def _all(op: str, tests: Sequence[ast.Expr], span: Span) -> ast.Expr:

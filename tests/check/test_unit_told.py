@@ -89,9 +89,16 @@ def test_equal_values_are_not_of_one_unit(one: str, other: str) -> None:
     assert [found.code for found in check.diagnostics] == ["PQL0405" if other == "patient_id" else "PQL0412"]
 
 
-@pytest.mark.parametrize(("rows", "codes"), [(ROWS[0], []), (ROWS[1], ["PQL0412"])])
-def test_of_rows_as_of_values(rows: str, codes: list[str]) -> None:
-    asked = "SELECT w.patient_id, w.minutes FROM visits w WHERE w.minutes > 70"
+FEW = "SELECT w.patient_id, w.minutes FROM visits w WHERE w.minutes > 70"
+FILLED = (
+    "SELECT w.patient_id, q.age FROM patients q LEFT JOIN visits w ON w.patient_id = q.patient_id AND w.minutes > 70"
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "codes"), [(ROWS[0], FEW, []), (ROWS[1], FEW, ["PQL0412"]), (ROWS[0], FILLED, ["PQL0412"])]
+)
+def test_of_rows_as_of_values(rows: str, asked: str, codes: list[str]) -> None:
     with clinic.clinic() as session:
         for compared in ("IN", "NOT IN"):
             text = f"SELECT COUNT(*) FROM {rows} WHERE (v.patient_id, v.minutes) {compared} ({asked}) SPEND EPSILON 1"
