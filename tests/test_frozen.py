@@ -86,7 +86,7 @@ def test_it_cannot_be_changed_but_copied() -> None:
 
 
 def test_a_tree_is_walked_and_rebuilt_through_tuples() -> None:
-    tree = Point(1, (Point(2), (Other(3), 4), "text"), where=9)  # type: ignore[arg-type]
+    tree = Point(1, (Point(2), (Other(3), 4), "text"), where=9)
     assert list(inside(tree)) == [Point(2), Other(3)]
     assert list(inside((tree, 5))) == [tree]
     same = rebuilt(tree, lambda record: None)
@@ -96,5 +96,5 @@ def test_a_tree_is_walked_and_rebuilt_through_tuples() -> None:
         return Other(record.x * 2) if isinstance(record, Other) else None
 
     made = rebuilt(tree, doubled)
-    assert made == Point(1, (Point(2), (Other(6), 4), "text"))  # type: ignore[arg-type]
+    assert made == Point(1, (Point(2), (Other(6), 4), "text"))
     assert made.where == 9 and made.y[0] is tree.y[0]

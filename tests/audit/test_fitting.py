@@ -64,7 +64,7 @@ def test_a_planted_fault_is_found_behind_conditions(fault: str) -> None:
 def test_what_fits_already_is_not_made_better() -> None:
     """A default audit takes no longer for it: where some rows are measured, no others are looked for."""
     bag = ()
-    assert fitting(None, [bag], lambda _: [(3.0, 3)], random.Random(1)) == []  # type: ignore[arg-type]
+    assert fitting(None, [bag], lambda _: [(3.0, 3)], random.Random(1)) == []
 
 
 def test_long_lists_leave_room_for_what_else_is_compared() -> None:

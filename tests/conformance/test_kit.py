@@ -123,13 +123,13 @@ def test_no_random_relation_has_two_columns_of_one_name() -> None:
 
 def test_rows_that_are_lost_and_connections_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kit, "calls", lambda: [call for call in calls() if call.resolved.op == "neg"])
-    losing = conformance(lambda stored: _Losing(duckdb(stored), lambda: None), SCALARS)  # type: ignore[arg-type,return-value]
+    losing = conformance(lambda stored: _Losing(duckdb(stored), lambda: None), SCALARS)
     assert "loses rows" in outcomes(losing)["neg"].example
 
     def gone() -> None:
         raise EngineError("unreachable", "table")
 
-    failing = conformance(lambda stored: _Losing(duckdb(stored), gone), SCALARS)  # type: ignore[arg-type,return-value]
+    failing = conformance(lambda stored: _Losing(duckdb(stored), gone), SCALARS)
     assert "the engine fails" in outcomes(failing)["neg"].example
 
 

@@ -96,9 +96,9 @@ def stored(values: list[Value], type: ValueType, random: Random) -> pa.Array:
             ways = [lambda: pa.array(values, pa.int64()), *ways, lambda: pa.array(_decimals(values), pa.decimal128(19))]
             for bits, narrow in ((32, pa.int32()), (16, pa.int16())):
                 if all(-(2 ** (bits - 1)) <= value < 2 ** (bits - 1) for value in there):
-                    ways.append(lambda narrow=narrow: pa.array(values, narrow))  # type: ignore[misc]
+                    ways.append(lambda narrow=narrow: pa.array(values, narrow))
             if all(abs(value) <= 2**53 for value in there):
-                ways.append(lambda: pa.array([None if v is None else float(v) for v in values], pa.float64()))  # type: ignore[arg-type]
+                ways.append(lambda: pa.array([None if v is None else float(v) for v in values], pa.float64()))
         case "FLOAT":
             wild = random.choice((None, math.nan, math.inf, -math.inf))  # all of them are NULL
             known = [wild if value is None else value for value in values]
@@ -106,9 +106,9 @@ def stored(values: list[Value], type: ValueType, random: Random) -> pa.Array:
             if all(abs(value) < 1e38 and float(np.float32(value)) == value for value in there):
                 ways.append(lambda: pa.array(known, pa.float32()))
         case "DECIMAL":
-            written = [None if value is None else _decimal(value, type) for value in values]  # type: ignore[arg-type]
+            written = [None if value is None else _decimal(value, type) for value in values]
             for precision in {type.precision, 38}:
-                ways.append(lambda p=precision: pa.array(written, pa.decimal128(p, type.scale)))  # type: ignore[misc]
+                ways.append(lambda p=precision: pa.array(written, pa.decimal128(p, type.scale)))
         case "BOOL":
             ways.append(lambda: pa.array(values, pa.bool_()))
         case "TEXT":
@@ -121,7 +121,7 @@ def stored(values: list[Value], type: ValueType, random: Random) -> pa.Array:
 
 
 def _decimals(values: list[Value]) -> list[Decimal | None]:
-    return [None if value is None else Decimal(value) for value in values]  # type: ignore[arg-type]
+    return [None if value is None else Decimal(value) for value in values]
 
 
 # ---------------------------------------------------------------- where its rows are

@@ -21,10 +21,10 @@ def scan(columns: Columns, unit: tuple[str, ValueType] | None = None, table: str
 
 def engine(data: dict[str, object], **options: object) -> DuckDBEngine:
     options.setdefault("owner_log", print)
-    return DuckDBEngine({"t": Source(frame=pa.table(data))}, **options)  # type: ignore[arg-type]
+    return DuckDBEngine({"t": Source(frame=pa.table(data))}, **options)
 
 
 def cells(data: dict[str, object], sums: Sums) -> list[list[int]]:
     with engine(data) as e:
         e.preflight([scan((), None)])
-        return e.run(sums, SALT).tolist()  # type: ignore[no-any-return]
+        return e.run(sums, SALT).tolist()

@@ -26,10 +26,10 @@ from tests.engines import on_postgres
 def server() -> Iterator[Any]:
     with psycopg.connect(on_postgres.database(), autocommit=True) as connection:
         schema = f"told_{time.monotonic_ns()}"
-        connection.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
-        connection.execute(f"SET search_path = {schema}, public")  # type: ignore[call-overload]
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}, public")
         yield connection
-        connection.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[call-overload]
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 def told(server: Any, owner: ValueType, keys: tuple[tuple[str, ...], ...] = ()) -> list[Advice]:

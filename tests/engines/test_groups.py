@@ -103,7 +103,7 @@ def test_few_and_many_groups_that_were_found(count: int) -> None:
     members: list[tuple[Value, ...]] = [(value, float(at % 3)) for at, value in enumerate(values)]
     members += [(None, float(2 * count % 3)), (None, None), ("nowhere", 0.0)]
     sums = Sums(scan(columns), (Listed((Field("x", TEXT), Field("y", FLOAT)), tuple(members)),), (Tally(),))
-    rows: list[Row] = [{"x": x, "y": y} for x, y in zip(data["x"], data["y"], strict=True)]  # type: ignore[call-overload]
+    rows: list[Row] = [{"x": x, "y": y} for x, y in zip(data["x"], data["y"], strict=True)]
     assert cells(data, sums) == reference.run(sums, {"t": rows}, SALT)
 
 

@@ -53,7 +53,7 @@ def random_ranks(random: Random, table: list[Row]) -> Ranks:
     chosen = sorted(random.sample(shares, random.choice((1, 1, 2, 3))))
     wanted = tuple(Rank(share, random.choice((0, 0, 0, 1, -1, 7, -7))) for share in chosen)
     far = random.choice((1, 2, 7, 40, 10**4, FARTHEST))
-    steps: Steps = found[0].steps  # type: ignore[union-attr]
+    steps: Steps = found[0].steps
     return Ranks(term.input, term.keys, steps, found[0].where, wanted, far)
 
 
@@ -103,8 +103,8 @@ def test_many_values_are_found_by_histograms_alone(monkeypatch: pytest.MonkeyPat
     histogram = room.emit_histogram
 
     def emit(*args: object) -> object:
-        asked.append(args[-2])  # type: ignore[arg-type]
-        return histogram(*args)  # type: ignore[arg-type]
+        asked.append(args[-2])
+        return histogram(*args)
 
     from privql.engines.sql import engine as connection
 
@@ -156,8 +156,8 @@ def test_steps_of_every_type(type: object, grid: Fraction) -> None:
     values = [1, 2, 2, 3, 500, 77, -3]
     data: dict[str, object] = {"x": values}
     column = (("x", type),)
-    steps = Steps(Field("x", type), grid, 0, int(100 / grid))  # type: ignore[arg-type]
-    term = Ranks(scan(column, None), (), steps, None, (HALF,), 10**6)  # type: ignore[arg-type]
+    steps = Steps(Field("x", type), grid, 0, int(100 / grid))
+    term = Ranks(scan(column, None), (), steps, None, (HALF,), 10**6)
     rows: list[Row] = [{"x": float(v) if type == FLOAT else Fraction(v) if type != INT else v} for v in values]
     with engine(data) as e:
         assert e.ranks(term, SALT) == ranked(term, {"t": rows}, SALT)

@@ -58,7 +58,7 @@ def inward(value: object, type: ValueType) -> Value:
     if value is not None:
         wanted = {"INT": int, "DATE": int, "TIMESTAMP": int, "FLOAT": float, "BOOL": bool, "TEXT": str}[type.kind]
         assert value.__class__ is wanted, (value, type)
-    return value  # type: ignore[return-value]
+    return value
 
 
 def evaluated(connection: duckdb.DuckDBPyConnection, table: str, terms: list[Scalar]) -> list[tuple[Value, ...]]:

@@ -21,7 +21,7 @@ def key(id: str, type: ValueType, *members: Value) -> GroupingKey:
 
 
 def aggregate(id: str, function: str, type: ValueType) -> Aggregate:
-    return Aggregate(id, function, ZERO, Domain(), type, None, type, function, NOWHERE)  # type: ignore[arg-type]
+    return Aggregate(id, function, ZERO, Domain(), type, None, type, function, NOWHERE)
 
 
 def block(index: int, keys: tuple[GroupingKey, ...], aggregates: tuple[Aggregate, ...]) -> Block:
@@ -34,7 +34,7 @@ def attribute(id: str, type: ValueType, label: Label = Label.RELEASED) -> Attrib
 
 def query(rel: Rel, columns: list[tuple[str, ValueType]], blocks: tuple[Block, ...], **rest: object) -> CheckedQuery:
     made = {"shared": (), "subqueries": (), **rest}
-    return CheckedQuery(rel, tuple(attribute(*c) for c in columns), blocks, **made)  # type: ignore[arg-type]
+    return CheckedQuery(rel, tuple(attribute(*c) for c in columns), blocks, **made)
 
 
 def count(cell: int, scale: int = 10) -> Recipe:

@@ -42,7 +42,7 @@ def test_cells_of_another_shape_are_refused() -> None:
 
 def one(recipe: object, *cells: int) -> object:
     shape = block(0, (), (aggregate("c1", "sum", INT),))
-    return finish_block(shape, [recipe], [cells]).rows[0][0]  # type: ignore[list-item]
+    return finish_block(shape, [recipe], [cells]).rows[0][0]
 
 
 @given(NOISY, GRIDS)

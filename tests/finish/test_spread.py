@@ -39,7 +39,7 @@ def planned(function: str, low: int, high: int) -> tuple[Powers, object]:
 
 def answered(function: str, low: int, high: int, noisy: Sequence[int]) -> float | None:
     made, one = planned(function, low, high)
-    shape = block(0, (), (one,))  # type: ignore[arg-type]
+    shape = block(0, (), (one,))
     (row,) = finish_block(shape, [Recipe(made, 0, Fraction(1), FLOAT)], [noisy]).rows
     value = row[0]
     assert value is None or isinstance(value, float)
@@ -133,7 +133,7 @@ def test_what_is_planned_fits_and_covers_the_range() -> None:
         made = contribution(one)
         assert isinstance(made, Powers) and 1 <= made.whole <= 2**62
         for steps, degree in made.factors:
-            reached = (domain.high - domain.low) / steps.grid  # type: ignore[operator]
+            reached = (domain.high - domain.low) / steps.grid
             assert (
                 steps.low * steps.grid <= ends[0] + steps.grid / 2
                 and ends[1] - steps.grid / 2 <= steps.high * steps.grid

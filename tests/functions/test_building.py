@@ -87,7 +87,7 @@ def test_a_meaning(found: Value, wanted: Value) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(op: str, types: tuple[object, ...]) -> None:
-    assert resolve(op, types) is None  # type: ignore[arg-type]
+    assert resolve(op, types) is None
 
 
 @pytest.mark.parametrize(

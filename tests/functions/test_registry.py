@@ -102,7 +102,7 @@ def test_what_resolves_is_taken_as_resolved() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(op: str, types: tuple[object, ...]) -> None:
-    assert resolve(op, types) is None  # type: ignore[arg-type]
+    assert resolve(op, types) is None
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_refused(op: str, types: tuple[object, ...]) -> Non
     ],
 )
 def test_a_constant_out_of_place_is_refused(op: str, types: tuple[object, ...], constants: tuple[object, ...]) -> None:
-    assert resolve(op, types, constants) is None  # type: ignore[arg-type]
+    assert resolve(op, types, constants) is None
 
 
 def test_a_bare_null_takes_its_type_from_the_others() -> None:

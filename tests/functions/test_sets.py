@@ -42,7 +42,7 @@ def test_members_are_what_is_in_a_domain() -> None:
             domain, values = domain_with(type, random)
             members = domain.members(300)
             if members is not None:
-                assert all(m in domain for m in members) and list(members) == sorted(members)  # type: ignore[type-var]
+                assert all(m in domain for m in members) and list(members) == sorted(members)
                 assert {v for v in values if v is not None and v in domain} <= set(members)
 
 

@@ -136,7 +136,7 @@ def test_no_value_is_a_fault(seed: int, session: Session) -> None:
             tally["tried"] += 1
             with telling(f"{text} with {list(given)}"):
                 try:
-                    found = session.check_text(text, params=given)  # type: ignore[arg-type]
+                    found = session.check_text(text, params=given)
                 except PrivQLError as refusal:
                     whole(refusal.diagnostics, text)
                     continue
@@ -154,7 +154,7 @@ def test_planted_a_fault_and_a_hang_are_seen(monkeypatch: pytest.MonkeyPatch) ->
             raise KeyError("a")
         while seen["hanging"]:
             pass
-        return honest(*given, **named)  # type: ignore[arg-type]
+        return honest(*given, **named)
 
     seen = {"faulty": True, "hanging": False}
     monkeypatch.setattr(room, "plan", faulty)

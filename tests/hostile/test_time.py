@@ -76,7 +76,7 @@ def working(monkeypatch: pytest.MonkeyPatch, clock: Clock, seconds: float, end: 
         clock.now += seconds
         if end is not None:
             raise end
-        return run(self, *given)  # type: ignore[arg-type]
+        return run(self, *given)
 
     monkeypatch.setattr(DuckDBEngine, "run", slow)
 
@@ -92,7 +92,7 @@ def test_an_answer_is_stored_and_handed_out_at_a_length_that_everyone_knows(
 
     def at(self: Ledger, *given: object) -> object:
         stored.append(clocked.now)
-        return release(self, *given)  # type: ignore[arg-type]
+        return release(self, *given)
 
     monkeypatch.setattr(Ledger, "release", at)
     working(monkeypatch, clocked, works)
@@ -170,11 +170,11 @@ def test_a_charge_shows_when_files_were_held_against_the_policy_at_such_a_length
 
     def slowly(self: DuckDBEngine, *given: object) -> bool:
         clocked.now += 2.5
-        return readable(self, *given)  # type: ignore[arg-type]
+        return readable(self, *given)
 
     def charging(self: Ledger, *given: object) -> object:
         charged.append(clocked.now)
-        return reserve(self, *given)  # type: ignore[arg-type]
+        return reserve(self, *given)
 
     monkeypatch.setattr(DuckDBEngine, "readable", slowly)
     monkeypatch.setattr(Ledger, "reserve", charging)

@@ -156,7 +156,7 @@ class Relations:
         left, right = self.renamed(left), self.renamed(right)
         kind = self.choice.choice(("INNER", "LEFT", "FULL"))
         where = self.maybe(lambda: self.between(types(left.term), types(right.term)))
-        return relating.join(kind, left, right, self.on(left, right), where)  # type: ignore[arg-type]
+        return relating.join(kind, left, right, self.on(left, right), where)
 
     def marked(self, input: Stable) -> Stable:
         input = self.renamed(input)

@@ -82,7 +82,7 @@ def test_the_others() -> None:
 @pytest.mark.wrong_types
 def test_what_the_kernel_has_not_proved_is_no_event() -> None:
     with pytest.raises(AssertionError):
-        events(STEPS)  # type: ignore[arg-type]
+        events(STEPS)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_losses_add_and_compare() -> None:
         "renyi": 1,
     }
     for name, value in more.items():
-        one = replace(NO_LOSS, order=SOME, **{name: value})  # type: ignore[arg-type]
+        one = replace(NO_LOSS, order=SOME, **{name: value})
         assert one >= NO_LOSS and not one <= NO_LOSS and one
         assert replace(loss + one, **{name: getattr(loss, name)}) == loss
 
@@ -181,7 +181,7 @@ def test_they_are_written_and_read() -> None:
         ("renyi", 1),
     ):
         with pytest.raises(ValueError):
-            replace(NO_LOSS, **{name: value})  # type: ignore[arg-type]
+            replace(NO_LOSS, **{name: value})
     with pytest.raises(ValueError):
         replace(NO_LOSS, order=SOME, renyi=-1)
 

@@ -226,7 +226,7 @@ def test_all_values_of_some_rows_are_met_whose_loss_is_told_apart() -> None:
         placed = made([rank])
         draw = replace(placed.draw, clip=choice.choice((1, 2, 5, 9, 20)))
         rows, inside = Rows(first, last, -1, 5), values[first:last]
-        found = room._met(draw, rows, Places(placed.term, every(values), lambda values=values: every(values)))  # type: ignore[misc]
+        found = room._met(draw, rows, Places(placed.term, every(values), lambda values=values: every(values)))
         wanted = [one for one in every(inside)[1] if draw.loss(len(inside), *one[1:]) < draw.clip]
         assert found == wanted
 

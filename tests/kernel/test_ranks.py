@@ -94,14 +94,14 @@ def worst(rank: Rank, rows: int, change_one: bool, grouped: bool, others: int, c
         return max(max(p[step] / q[step], q[step] / p[step]) for step in p)
 
     def with_(base: Bags, added: Bags) -> Bags:
-        return tuple(tuple(sorted(a + b)) for a, b in zip(base, added, strict=True))  # type: ignore[return-value]
+        return tuple(tuple(sorted(a + b)) for a, b in zip(base, added, strict=True))
 
     most = Fraction(1)
     for base in bags(others, grouped):
         owned = list(bags(rows, grouped))
         for own in owned:
             for changed in owned if change_one else [((), ())]:
-                pairs = zip(with_(base, own), with_(base, changed), strict=True)  # type: ignore[arg-type]
+                pairs = zip(with_(base, own), with_(base, changed), strict=True)
                 ratio = Fraction(1)
                 for one, other in pairs:
                     ratio *= apart(*sorted((one, other)))
@@ -113,7 +113,7 @@ def bags(most: int, grouped: bool) -> Iterator[Bags]:
     places = [(group, value) for group in range(1 + grouped) for value in VALUES]
     for size in range(most + 1):
         for chosen in combinations_with_replacement(places, size):
-            yield tuple(tuple(v for g, v in chosen if g == group) for group in (0, 1))  # type: ignore[misc]
+            yield tuple(tuple(v for g, v in chosen if g == group) for group in (0, 1))
 
 
 @pytest.mark.parametrize("rank", RANKS, ids=str)

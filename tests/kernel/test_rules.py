@@ -47,7 +47,7 @@ ONE_VISIT, ONE_TEST = rules.keep_rows(VISITS, 1), rules.keep_rows(TESTS, 1)
 
 
 def beside(kind: str, left: Stable, right: Stable, *on: tuple[Scalar, Scalar], where: Scalar | None = None) -> Stable:
-    return relating.join(kind, left, right, on, where)  # type: ignore[arg-type]
+    return relating.join(kind, left, right, on, where)
 
 
 def combined(op: SetOperation, *columns: tuple[str, str, str], right: Stable = THREE) -> Stable:

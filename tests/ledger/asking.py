@@ -20,13 +20,13 @@ ALL_KEYS = Shares(Fraction(1), Fraction(0), Fraction(0), Fraction(0))  # then co
 def budget(
     epsilon: object = 1, name: str = "research", unit: str = "patient", shares: Shares = ALL_KEYS, **more: object
 ) -> BudgetRow:
-    amounts = {key: parse_amount(value) for key, value in more.items()}  # type: ignore[arg-type]
-    return BudgetRow(name, unit, parse_amount(epsilon), **amounts, shares=shares)  # type: ignore[arg-type]
+    amounts = {key: parse_amount(value) for key, value in more.items()}
+    return BudgetRow(name, unit, parse_amount(epsilon), **amounts, shares=shares)
 
 
 def met(epsilon: object = TENTH, delta: object = 0) -> Events:
     """A mechanism of which no more than its cost is known."""
-    cost = Cost(parse_amount(epsilon), parse_amount(delta))  # type: ignore[arg-type]
+    cost = Cost(parse_amount(epsilon), parse_amount(delta))
     return (Event("keys" if cost.delta else "pure", cost),) if cost else ()
 
 
@@ -48,7 +48,7 @@ def ask(
         "measurements": "[]",
         "tables": ("patients",),
     }
-    return Request(**(asked | more))  # type: ignore[arg-type]
+    return Request(**(asked | more))
 
 
 def plan(*queries: object, epsilon: object = TENTH, unit: str = "patient", **more: object) -> PlanRequest:
@@ -60,11 +60,11 @@ def plan(*queries: object, epsilon: object = TENTH, unit: str = "patient", **mor
         "slots": tuple(((unit, met(epsilon)),) for _ in queries),
         "tables": ("patients",),
     }
-    return PlanRequest(**(asked | more))  # type: ignore[arg-type]
+    return PlanRequest(**(asked | more))
 
 
 def permit(made: Ledger, request: Request, *slot: Prepaid | int) -> Permit:
-    granted = made.reserve(request, *slot)  # type: ignore[arg-type]
+    granted = made.reserve(request, *slot)
     assert isinstance(granted, Permit)
     return granted
 

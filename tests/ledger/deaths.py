@@ -160,7 +160,7 @@ def die(place: Place, told: Told, span: float) -> bool:
     assert os.WIFSIGNALED(status), "it ended by itself"
     os.close(writing)
     with os.fdopen(reading) as given:
-        new = Told(line.split() for line in given)  # type: ignore[misc]
+        new = Told(line.split() for line in given)
     assert all(told.setdefault(what, given) == given for what, given in new.items())
     return bool(new)
 
@@ -210,7 +210,7 @@ def step(folder: str, stride: str, strike: Callable[[], None] = end) -> None:
     def child(number: int, after: bool) -> None:
         steps = [number]
         struck = partial(around, steps, after, strike)
-        sqlite3.connect = lambda *args, **more: Watched(connect(*args, **more), struck)  # type: ignore
+        sqlite3.connect = lambda *args, **more: Watched(connect(*args, **more), struck)
         tell = partial(told_by, writing)
         for _ in range(3):
             try:
@@ -232,7 +232,7 @@ def step(folder: str, stride: str, strike: Callable[[], None] = end) -> None:
             assert os.WIFSIGNALED(status) if more and strike is end else status in (0, 3 << 8), status
             os.write(writing, b"end\n")
             given = os.read(reading, 1 << 16).decode().split("\n")[:-2]
-            told = Told(line.split() for line in given)  # type: ignore[misc]
+            told = Told(line.split() for line in given)
             seen += look(home / "l", told, BEFORE)
             finish(home / "l", told, BEFORE)
             seen["deaths"] += more

@@ -56,7 +56,7 @@ def hammer(path: str, processes: str, attempts: str) -> None:
             with suppress(OverBudget):
                 answer(made, ask(f"{at} {attempt}", SHARE, analyst=f"a{at}"))
 
-    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
+    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])
 
 
 def mixed(path: str, processes: str, attempts: str) -> None:
@@ -76,7 +76,7 @@ def mixed(path: str, processes: str, attempts: str) -> None:
             for slot, query in enumerate(queries):
                 answer(made, ask(query, SHARE, analyst=f"a{at}"), paid, slot)
 
-    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
+    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])
 
 
 def answer(made: Ledger, request: Request, *paid: Any) -> None:
@@ -105,7 +105,7 @@ def delta(path: str, processes: str, attempts: str) -> None:
             with suppress(OverBudget):
                 answer(made, request)
 
-    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])  # type: ignore[misc]
+    wait(*[in_child(lambda at=at: child(at)) for at in range(int(processes))])
 
 
 def fork(path: str) -> None:
@@ -131,7 +131,7 @@ def fork(path: str) -> None:
             scratch.reserve(ask("a"))
 
     for at in range(8):
-        wait(in_child(lambda at=at: child(at)))  # type: ignore[misc]
+        wait(in_child(lambda at=at: child(at)))
     stop.set()
     thread.join()
     assert made.verify() == ()

@@ -109,7 +109,7 @@ class Unit:
             if where is None:
                 total += number(one)
             for part in () if where is None else where[1]:
-                of = lost.setdefault((where[0], where[2]), {})  # type: ignore[index]
+                of = lost.setdefault((where[0], where[2]), {})
                 of[part] = of.get(part, 0) + number(one)
         for (partition, twice), of in lost.items():
             ends: list[Any] = []

@@ -20,7 +20,7 @@ from tests.ledger.asking import ALL_KEYS, ask, budget, ledger, met
 
 def refused(made: Ledger, request: object) -> OverBudget:
     with pytest.raises(OverBudget) as found:
-        made.reserve(request)  # type: ignore[arg-type]
+        made.reserve(request)
     return found.value
 
 
@@ -150,7 +150,7 @@ def test_names_that_differ_in_case_are_one() -> None:
 
 def test_the_fullest_budget_that_can_pay_pays() -> None:
     made = ledger(budget(1, "b"), budget(1, "a"), budget("0.9", "c", delta="1e-6"))
-    paid = [made.reserve(ask(query, "0.3")).charges[0].budget for query in range(3)]  # type: ignore[union-attr]
+    paid = [made.reserve(ask(query, "0.3")).charges[0].budget for query in range(3)]
     assert paid == ["a", "b", "c"]
     permit = made.reserve(ask("with delta", "0.5", delta="1e-6"))
     assert isinstance(permit, Permit) and permit.charges[0].budget == "c"

@@ -39,7 +39,7 @@ def plan(*queries: Events, **more: object) -> PlanRequest:
         "slots": tuple((("patient", events),) for events in queries),
         "tables": ("patients",),
     }
-    return PlanRequest(**(asked | more))  # type: ignore[arg-type]
+    return PlanRequest(**(asked | more))
 
 
 TENTH = met("0.1")
@@ -51,7 +51,7 @@ def spent(made: Ledger) -> Cost:
 
 
 def asks(at: int, events: Events = TENTH, **more: object) -> Request:
-    return replace(ask(f"query {at}"), charges=(("patient", events),), **more)  # type: ignore[arg-type]
+    return replace(ask(f"query {at}"), charges=(("patient", events),), **more)
 
 
 def test_a_plan_is_charged_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
@@ -121,11 +121,11 @@ def test_planted_a_slot_that_is_taken_twice_breaks_the_ledger_or_is_found(monkey
     honest = room.slot_lines
 
     def again(db: object, plan: object, slot: int, *given: object) -> object:
-        return honest(db, plan, slot + 1, *given)  # type: ignore[arg-type]
+        return honest(db, plan, slot + 1, *given)
 
     monkeypatch.setattr(room, "slot_lines", again)
     with pytest.raises(LedgerError):
-        made.reserve(asks(1), prepaid, 0)  # type: ignore[arg-type]
+        made.reserve(asks(1), prepaid, 0)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_slot_takes_what_was_paid_for_and_nothing_else(events: Events) -> None
     made = ledger(SHARED)
     (prepaid,) = made.prepay([TENTHS])
     with pytest.raises(LedgerError, match="more than its plan"):
-        made.reserve(asks(0, events), prepaid, 0)  # type: ignore[arg-type]
+        made.reserve(asks(0, events), prepaid, 0)
 
 
 @pytest.mark.parametrize("other", [("household", met("0.2")), ("ward", TENTH)])
@@ -164,7 +164,7 @@ def test_what_is_worth_no_more_in_every_sum_may_still_be_another_law() -> None:
     made = ledger(SHARED)
     (prepaid,) = made.prepay([plan(paid, met("0.1"))])
     with pytest.raises(LedgerError, match="more than its plan"):
-        made.reserve(asks(0, halved), prepaid, 0)  # type: ignore[arg-type]
+        made.reserve(asks(0, halved), prepaid, 0)
     permit(made, asks(0, met("0.5")), prepaid, 0)
 
 
@@ -178,7 +178,7 @@ def test_other_peoples_slots_and_slots_that_are_not_there() -> None:
         (asks(0), prepaid, -1),
     ):
         with pytest.raises(LedgerError, match="no such"):
-            made.reserve(request, paid, slot)  # type: ignore[arg-type]
+            made.reserve(request, paid, slot)
 
 
 def test_what_was_answered_has_no_slot() -> None:
@@ -213,10 +213,10 @@ def test_planted_a_plan_that_is_charged_too_little_is_found(monkeypatch: pytest.
 
 def exhausted(made: Ledger, request: object) -> str:
     for _ in range(4):
-        permit = made.reserve(request)  # type: ignore[arg-type]
+        permit = made.reserve(request)
         assert isinstance(permit, Permit)
     with pytest.raises(TooManyResumes):
-        made.reserve(request)  # type: ignore[arg-type]
+        made.reserve(request)
     return permit.release_id
 
 
@@ -229,7 +229,7 @@ def test_who_had_a_charge_fail_again_and_again_waits_on_its_tables() -> None:
     before = spent(made)
     for asking in (
         lambda: made.reserve(ask("new")),
-        lambda: made.reserve(asks(0, met("0.2")), prepaid, 0),  # type: ignore[arg-type]
+        lambda: made.reserve(asks(0, met("0.2")), prepaid, 0),
         lambda: made.prepay([TENTHS]),
         lambda: made.reserve(ask("new", tables=("visits",))),
     ):

@@ -152,14 +152,14 @@ def test_a_permit_comes_from_its_ledger_alone() -> None:
     with pytest.raises(TypeError, match="alone"):
         Permit(*values, seal=object())
     with pytest.raises(dataclasses.FrozenInstanceError):
-        granted.release_id = "r2"  # type: ignore[misc]
+        granted.release_id = "r2"
     fakes: list[Any] = [foreign, "r1", None, object.__new__(type("Fake", (Permit,), {}))]
     for fake in fakes:
         with pytest.raises(LedgerError, match="permit"):
             made.release(fake, b"")
     for answer in ("text", None, bytearray(b"x")):
         with pytest.raises(LedgerError, match="bytes"):
-            made.release(granted, answer)  # type: ignore[arg-type]
+            made.release(granted, answer)
     assert [entry.state for entry in made.history()] == ["reserved"]
 
 

@@ -19,7 +19,7 @@ DAY = timedelta(days=1)
 
 
 def renewing(epsilon: object = 1, days: int = 30, **more: object) -> BudgetRow:
-    return BudgetRow("research", "patient", Fraction(str(epsilon)), every=24 * days, **more)  # type: ignore[arg-type]
+    return BudgetRow("research", "patient", Fraction(str(epsilon)), every=24 * days, **more)
 
 
 def spends(made: Ledger, query: object, epsilon: object, **more: Any) -> bool:

@@ -81,7 +81,7 @@ def _laplace(scale: Fraction) -> Mechanism:
     edge = max(2, int(scale * 6))
 
     def first(source: Sampler) -> Hashable:
-        return int(discrete_laplace(scale, 1, source=source)[0])  # type: ignore[arg-type]
+        return int(discrete_laplace(scale, 1, source=source)[0])
 
     small = scale <= 4
     return Mechanism(
@@ -90,8 +90,8 @@ def _laplace(scale: Fraction) -> Mechanism:
         lambda count: discrete_laplace(scale * LESS, count).astype(np.int64),
         range(-edge, edge + 1, width),
         lambda k: tails.cdf(k - 1, scale),
-        (lambda: law_of(first, 1)) if small else None,  # type: ignore[arg-type]
-        lambda k: Fraction(pmf(int(k), scale)),  # type: ignore[call-overload]
+        (lambda: law_of(first, 1)) if small else None,
+        lambda k: Fraction(pmf(int(k), scale)),
     )
 
 
@@ -128,7 +128,7 @@ def _among(
         range(1, len(chances)),
         lambda k: float(added[k]),
         computed,
-        lambda k: chances[int(k)],  # type: ignore[call-overload]
+        lambda k: chances[int(k)],
         dear,
     )
 

@@ -102,7 +102,7 @@ def test_which_of_two_conditions_is_more_common(epsilon: Fraction, count: int) -
         ("EXPONENTIAL", 1 / (1 + math.exp(count * epsilon))),
         ("FLIP", math.exp(-count * epsilon) / 2),
     ):
-        made = chosen(2, way, epsilon)  # type: ignore[arg-type]
+        made = chosen(2, way, epsilon)
         assert made.exponent == epsilon
         low, high = wrong([0, count], made.way, made.exponent)
         assert float(low) <= law * (1 + 1e-12) and law <= float(high) + 1e-12

@@ -33,7 +33,7 @@ def strips() -> dict[int, Fraction]:
     table = Table.of(Strips())
     law = law_of(lambda source: int(table.draw(1, source)[0]), 1)
     assert law.open < Fraction(1, 2**50)
-    return {int(strip): share for strip, share in law.chances.items()}  # type: ignore[call-overload]
+    return {int(strip): share for strip, share in law.chances.items()}
 
 
 def first_word(strip: int) -> int:

@@ -64,7 +64,7 @@ def law_of(sampler: Sampler, deep: int = 2, spots: int = 40) -> Law:
         for word, count in intervals(lambda word: _does(sampler, (*before, word)), choice, spots):
             part = share * count / WORD
             try:
-                chances[sampler(Given((*before, word)))] += part  # type: ignore[assignment]
+                chances[sampler(Given((*before, word)))] += part
             except More:
                 if len(before) + 1 < deep and count > 1:
                     divide((*before, word), part)

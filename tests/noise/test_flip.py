@@ -100,7 +100,7 @@ def test_a_histogram_is_noisy_once_and_then_sorted(monkeypatch: pytest.MonkeyPat
     assert picked([5, 3, 9, 6], 3, "HISTOGRAM", Fraction(1, 7)) == [2, 1, 3]  # of 5, 6, 8 and 6
     assert asked == [(Fraction(7), 4)]
     with pytest.raises(ValueError, match="once"):
-        picks._one([1, 2], "HISTOGRAM", Fraction(1), given)  # type: ignore[arg-type]
+        picks._one([1, 2], "HISTOGRAM", Fraction(1), given)
 
 
 def test_the_error_grows_with_how_many_are_chosen_and_less_where_counts_are_noisy_once() -> None:

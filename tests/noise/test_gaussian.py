@@ -275,7 +275,7 @@ def test_tiny_deviations_are_no_noise() -> None:
 @pytest.mark.wrong_types
 def test_a_deviation_is_exact(sigma: float) -> None:
     with pytest.raises(TypeError):
-        rounded_gaussian(sigma, 1)  # type: ignore[arg-type]
+        rounded_gaussian(sigma, 1)
 
 
 @pytest.mark.parametrize(("sigma", "size"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])

@@ -75,7 +75,7 @@ def test_scale_near_zero_adds_nothing(size: int) -> None:
 @pytest.mark.parametrize("scale", [2, 2.0, True, "2", None, float("nan"), float("inf")])
 def test_scale_that_is_no_fraction_is_refused(scale: object) -> None:
     with pytest.raises(TypeError):
-        discrete_laplace(scale, 1)  # type: ignore[arg-type]
+        discrete_laplace(scale, 1)
 
 
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1, 3)])

@@ -80,7 +80,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says(
 ) -> None:
     """Through to the answer and its ±, for rows at both ends of the range: no simulation."""
     over = high - low
-    recipe = Recipe(Balance(Steps(ZERO, Fraction(1), low, high)), 0, scale, INT, gives)  # type: ignore[arg-type]
+    recipe = Recipe(Balance(Steps(ZERO, Fraction(1), low, high)), 0, scale, INT, gives)
     edge = int(14 * scale) + 3
     steps = np.arange(-edge, edge + 1)
     density = np.tanh(0.5 / float(scale)) * np.exp(-np.abs(steps) / float(scale))
@@ -91,7 +91,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says(
     values = [row[0] for row in finish_block(shape, [recipe], cells, [()] * len(cells)).rows]
     (half,) = set(halves(recipe.law, values, [None] * len(cells), SURE))
     assert half is not None
-    off = np.array([abs(value - truth) for value in values])  # type: ignore[operator]
+    off = np.array([abs(value - truth) for value in values])
     chances = (density[:, None] * density[None, :]).ravel()
     assert chances[off > half].sum() <= 0.05
     assert half == 0 or chances[off >= half].sum() > 0.05 - 1e-9
@@ -103,7 +103,7 @@ def test_cells_without_noise_are_the_count_and_the_sum() -> None:
         cells = [sum(s - low for s in rows), sum(high - s for s in rows)]
         recipes = [
             Recipe(Balance(Steps(ZERO, Fraction(1), low, high)), 0, Fraction(1), INT, of) for of in ("count", "sum")
-        ]  # type: ignore[arg-type]
+        ]
         shape = block(0, (), (aggregate("c1", "count", INT), aggregate("c2", "sum", INT)))
         assert finish_block(shape, recipes, [cells]).rows == ((4, sum(rows)),)
 

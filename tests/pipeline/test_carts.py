@@ -141,7 +141,7 @@ def test_a_commit_that_breaks_off_goes_on_where_it_was(session: Session, monkeyp
     def interrupted(*given: object) -> object:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return honest(*given)  # type: ignore[arg-type]
+        return honest(*given)
 
     with monkeypatch.context() as patch:
         patch.setattr(flow, "release", interrupted)

@@ -94,7 +94,7 @@ def test_a_replicate_is_the_answer_on_other_cells(session: Session, query: str) 
         again = found.post.run(found.made.query, [_finished(noisy, cells)])
         assert len(again.rows) == len(release.rows)
         for at, spread in spreads.items():
-            expected = [math.nan if row[at] is None else float(row[at]) for row in again.rows]  # type: ignore[arg-type]
+            expected = [math.nan if row[at] is None else float(row[at]) for row in again.rows]
             assert np.allclose(spread.values[:, number], expected, rtol=1e-12, equal_nan=True)
     told = {at for at, column in enumerate(release.columns) if column.name not in ("year", "area", "c")}
     assert spreads.keys() == told | ({0} if query.startswith("SELECT CASE") else set())

@@ -42,8 +42,8 @@ GRANT research TO alice;
 def schema() -> Iterator[str]:
     schema = f"clinic_{time.monotonic_ns()}"
     with psycopg.connect(on_postgres.database(), autocommit=True) as server:
-        server.execute(f"CREATE SCHEMA {schema}")  # type: ignore[call-overload]
-        server.execute(f"SET search_path = {schema}")  # type: ignore[call-overload]
+        server.execute(f"CREATE SCHEMA {schema}")
+        server.execute(f"SET search_path = {schema}")
         server.execute(
             "CREATE TABLE patients AS SELECT 'p' || i AS patient_id, (i % 90)::integer AS age,"
             " (ARRAY['A', 'B'])[1 + i % 2] AS ward FROM generate_series(0, 199) AS r(i)"
@@ -53,7 +53,7 @@ def schema() -> Iterator[str]:
             " FROM generate_series(0, 999) AS r(i)"
         )
         yield schema
-        server.execute(f"DROP SCHEMA {schema} CASCADE")  # type: ignore[call-overload]
+        server.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 @pytest.fixture
@@ -101,24 +101,24 @@ def test_groups_and_ranks_that_have_to_be_found(ledger: Path) -> None:
 
 def test_a_declaration_that_does_not_hold_is_found(policy: Path, schema: str) -> None:
     with psycopg.connect(on_postgres.database(), autocommit=True) as server:
-        server.execute(f"INSERT INTO {schema}.patients VALUES ('p1', 5, 'A')")  # type: ignore[call-overload]
+        server.execute(f"INSERT INTO {schema}.patients VALUES ('p1', 5, 'A')")
     with pytest.raises(PrivQLError, match="patient_id"):
         privql.apply(policy, policy.parent / "ledger.db")
 
 
 def test_what_the_role_may_not_read_and_what_everybody_may_write_is_said(policy: Path, schema: str) -> None:
     with psycopg.connect(on_postgres.database(), autocommit=True) as server:
-        server.execute(f"GRANT UPDATE ON {schema}.visits TO PUBLIC")  # type: ignore[call-overload]
+        server.execute(f"GRANT UPDATE ON {schema}.visits TO PUBLIC")
         with pytest.raises(PrivQLError, match="can be written by every account") as told:
             privql.apply(policy, policy.parent / "ledger.db")
         assert "REVOKE" in str(told.value)
-        server.execute(f"REVOKE UPDATE ON {schema}.visits FROM PUBLIC")  # type: ignore[call-overload]
+        server.execute(f"REVOKE UPDATE ON {schema}.visits FROM PUBLIC")
         role = f"stranger_{time.monotonic_ns()}"
-        server.execute(f"CREATE ROLE {role}")  # type: ignore[call-overload]
+        server.execute(f"CREATE ROLE {role}")
         address = psycopg.conninfo.make_conninfo(on_postgres.database(), options=f"-c role={role}")
         with pytest.raises(PrivQLError, match="source script"):
             privql.apply(policy, policy.parent / "ledger.db", connections={"clinic": f"postgresql:///?{uri(address)}"})
-        server.execute(f"DROP ROLE {role}")  # type: ignore[call-overload]
+        server.execute(f"DROP ROLE {role}")
 
 
 def uri(parameters: str) -> str:
@@ -130,8 +130,8 @@ def uri(parameters: str) -> str:
 
 def test_what_fails_says_nothing_and_its_words_are_the_owners(ledger: Path, schema: str) -> None:
     with psycopg.connect(on_postgres.database(), autocommit=True) as server:
-        server.execute(f"DROP TABLE {schema}.visits")  # type: ignore[call-overload]
-        server.execute(  # type: ignore[call-overload]
+        server.execute(f"DROP TABLE {schema}.visits")
+        server.execute(
             f"CREATE VIEW {schema}.visits AS SELECT patient_id, (patient_id || ' Lovelace')::numeric(8,2) AS cost"
             f" FROM {schema}.patients"
         )
@@ -146,7 +146,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
 
     def later(self: Ledger, *given: Any) -> Any:
         with psycopg.connect(on_postgres.database(), autocommit=True) as server:
-            server.execute(statement)  # type: ignore[call-overload]
+            server.execute(statement)
         return reserve(self, *given)
 
     monkeypatch.setattr(Ledger, "reserve", later)

@@ -22,7 +22,7 @@ def random_events(pick: random.Random) -> Events:
     epsilon = Fraction(pick.randint(1, 40), 100)
     kind = pick.choice(["pure", "keys", "ranged", "gaussian", "concentrated"])
     delta = SMALL if kind in ("keys", "gaussian", "concentrated") else Fraction(0)
-    return (Event(kind, Cost(epsilon, delta)),)  # type: ignore[arg-type]
+    return (Event(kind, Cost(epsilon, delta)),)
 
 
 def asked(made: Ledger, analyst: str, query: object, events: Events) -> str | None:
@@ -79,7 +79,7 @@ def test_each_way_by_itself(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
         generous.spendings(), proposed([BudgetRow("b", "u", Fraction(2), Fraction(1, 10**6))], [])
     ).budgets
     expected = [release for release, answer in zip(releases, answers, strict=True) if answer is None]
-    assert [one.what for one in outcome.refused[way]] == expected  # type: ignore[index]
+    assert [one.what for one in outcome.refused[way]] == expected
     assert 0 < len(expected) < 40
 
 

@@ -241,7 +241,7 @@ def test_steps_hold_their_domain_closely_and_never_overflow(function: str, type:
         found = reference.in_steps(steps, row)
         assert found is not None
         exact = domain.grid is not None and far / domain.grid < 2**61
-        error = abs(found * steps.grid - Fraction(row["x"]))  # type: ignore[arg-type]
+        error = abs(found * steps.grid - Fraction(row["x"]))
         least = Fraction(2) ** -1022
         assert error <= (0 if exact else max(far / 2**37, least)), (value, found)
 
@@ -249,6 +249,6 @@ def test_steps_hold_their_domain_closely_and_never_overflow(function: str, type:
 def test_a_float_sum_is_as_fine_as_it_pays() -> None:
     """Noise grows with the reach in steps only by rounding the end up: at most one part in 2^39."""
     for function in ("sum", "avg"):
-        steps = contribution(aggregate(function, FLOAT, interval(-1, 3, True, None))).steps  # type: ignore[union-attr]
+        steps = contribution(aggregate(function, FLOAT, interval(-1, 3, True, None))).steps
         assert steps.high * steps.grid == 3 and steps.low * steps.grid == -1
         assert 2**38 <= 3 / steps.grid <= 2**42

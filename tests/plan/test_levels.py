@@ -154,7 +154,7 @@ def test_the_shares_add_up_to_what_is_spent(sets: str, table: str, asked: str) -
         assert one.split == (len(block.marginals) > 1) == bool(parts)
         assert not parts or sum(part.epsilon.constant for _, part in parts) == one.epsilon.constant
         for (_, part), each in zip(parts, made, strict=False):
-            assert each is not None and each.parts[at].scale == part.scale  # type: ignore[union-attr]
+            assert each is not None and each.parts[at].scale == part.scale
 
 
 @pytest.mark.parametrize("sets", ["ROLLUP (a, d, b)", "GROUPING SETS ((a), (d))", "CUBE (s, k)", "CUBE (a, s)"])

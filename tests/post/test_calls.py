@@ -88,7 +88,7 @@ def over(processor: PostProcessor, call: AggregateCall, rows: list[tuple[Value, 
     if rows and not call.distinct:
         spread = ran(processor, windowed, call.type, table)
         assert len(spread) == len(rows)
-        assert all(found == answer or math.isclose(found, answer, rel_tol=1e-9) for found in spread)  # type: ignore[arg-type]
+        assert all(found == answer or math.isclose(found, answer, rel_tol=1e-9) for found in spread)
     return answer
 
 
@@ -107,7 +107,7 @@ def test_every_aggregate_takes_every_value_of_its_types(processor: PostProcessor
                 args: list[Scalar] = [Field(f"c{at}", type) for at, type in enumerate(wanted)]
                 constant = constant_argument(function)
                 if constant is not None:
-                    args[constant] = Const({"FLOAT": 0.3, "TEXT": "{0}'"}[wanted[constant].kind], wanted[constant])  # type: ignore[arg-type]
+                    args[constant] = Const({"FLOAT": 0.3, "TEXT": "{0}'"}[wanted[constant].kind], wanted[constant])
                 answer = over(processor, AggregateCall(function, tuple(args), result), rows, list(wanted))
                 if isinstance(answer, float):
                     assert math.isfinite(answer)
@@ -132,8 +132,8 @@ def test_sums_are_exact_in_any_order_and_null_where_their_type_ends(data: st.Dat
     mean = AggregateCall("avg", (Field("c0", type),), FLOAT)
     average = over(processor, mean, [(v,) for v in values], [type])
     exact = aggregated(mean, [(v,) for v in values if v is not None])
-    largest = max((abs(v) for v in values if v is not None), default=0)  # type: ignore[arg-type]
-    assert average == exact or abs(average - exact) <= 1e-12 * largest  # type: ignore[operator,arg-type]
+    largest = max((abs(v) for v in values if v is not None), default=0)
+    assert average == exact or abs(average - exact) <= 1e-12 * largest
     assert over(processor, mean, [(v,) for v in data.draw(st.permutations(values))], [type]) == average
 
 

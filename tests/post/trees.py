@@ -83,7 +83,7 @@ class Trees:
         makers = [self.leaf, self.where, self.compute, self.joined, self.grouped, self.windowed, self.distinct,
                   self.combined, self.sorted, self.share]  # fmt: skip
         maker = self.random.choice(makers)
-        return maker(outer) if maker == self.leaf else maker(depth - 1, outer)  # type: ignore[operator]
+        return maker(outer) if maker == self.leaf else maker(depth - 1, outer)
 
     def leaf(self, outer: dict[str, ValueType]) -> tuple[Rel, Columns]:
         kind = self.random.randrange(4)
@@ -119,7 +119,7 @@ class Trees:
         right, b = self.rel(self.random.randint(0, depth), {**outer, **dict(a)} if lateral else outer)
         both = {**dict(a), **dict(b)}
         on = None if kind == "CROSS" else self.value(BOOL, {**outer, **both} if kind in ("INNER", "LEFT") else both, 1)
-        return Joined(kind, left, right, on, lateral), a + b  # type: ignore[arg-type]
+        return Joined(kind, left, right, on, lateral), a + b
 
     def grouped(self, depth: int, outer: dict[str, ValueType]) -> tuple[Rel, Columns]:
         below, columns = self.rel(depth, outer)
@@ -155,7 +155,7 @@ class Trees:
         columns = [(self.fresh(), type) for _, type in a]
         op = self.random.choice(["UNION", "INTERSECT", "EXCEPT"])
         left_ids, right_ids = tuple(id for id, _ in a), tuple(id for id, _ in terms)
-        made = Combined(op, self.random.random() < 0.5, left, left_ids, right, right_ids, tuple(columns))  # type: ignore[arg-type]
+        made = Combined(op, self.random.random() < 0.5, left, left_ids, right, right_ids, tuple(columns))
         return made, columns
 
     def sorted(self, depth: int, outer: dict[str, ValueType]) -> tuple[Rel, Columns]:
@@ -214,7 +214,7 @@ class Trees:
             kind = self.random.choice(["exists", "in", "any", "all"])
             operand = None if kind == "exists" else self.value(found, seen, 0)
             op = self.random.choice(["=", "<>", "<", ">="])
-            self.subqueries.append((name, Subquery(kind, rel, id, operand, op)))  # type: ignore[arg-type]
+            self.subqueries.append((name, Subquery(kind, rel, id, operand, op)))
             return Field(name, BOOL)
         if found != type:
             return self.const(type)
@@ -311,7 +311,7 @@ class Trees:
         starts = ["UNBOUNDED PRECEDING", "CURRENT ROW"] + (["PRECEDING"] if sizes else [])
         ends = ["UNBOUNDED FOLLOWING", "CURRENT ROW"] + (["FOLLOWING"] if sizes else [])
         bounds = [
-            FrameBound(kind, Const(self.random.randint(0, 2), INT) if kind in ("PRECEDING", "FOLLOWING") else None)  # type: ignore[arg-type]
+            FrameBound(kind, Const(self.random.randint(0, 2), INT) if kind in ("PRECEDING", "FOLLOWING") else None)
             for kind in (self.random.choice(starts), self.random.choice(ends))
         ]
         return WindowCall(call, partition, order, unit, bounds[0], bounds[1], self.random.random() < 0.3)

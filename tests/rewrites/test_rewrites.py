@@ -201,7 +201,7 @@ def test_over_public_rows_too(seed: int, session: Session) -> None:
                 assert check.ok or not one.exact, f"{one.name}\n{text}\n{other}\n{check}"
                 if check.ok:
                     tally["answered"] += 1
-                    assert same_rows(answer, session.run(other)), f"{one.name}\n{text}\n{other}"  # type: ignore[arg-type]
+                    assert same_rows(answer, session.run(other)), f"{one.name}\n{text}\n{other}"
 
 
 @pytest.mark.parametrize("seed", PARTS)

@@ -60,7 +60,7 @@ class Known:
 
     def column(self, table: str, column: str) -> tuple[Value, ...] | None:
         at = PUBLIC_COLUMNS[table].index(column)
-        return tuple(sorted({row[at] for row in PUBLIC[table] if row[at] is not None}))  # type: ignore[type-var]
+        return tuple(sorted({row[at] for row in PUBLIC[table] if row[at] is not None}))
 
     def query(self, query: ast.Query) -> tuple[Value, ...] | None:
         listed = re.fullmatch(r"SELECT (\w+) FROM (\w+)", unparse(query))

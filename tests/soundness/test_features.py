@@ -124,13 +124,13 @@ def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(
         tally["tried"] += len(worlds)
         check = checked(wanted(inner, "t.s"))
         aggregate, sums = measured(check)
-        steps = contribution(aggregate).steps  # type: ignore[union-attr]
+        steps = contribution(aggregate).steps
         for tables, engine, plain in worlds:
             found = plain.rows(f"SELECT t.s FROM ({inner}) AS t") or []
             exact = [row[0] for row in found if row[0] is not None and row[0] == row[0]]
             spread = wanted(inner, "t.s").count("CLAMP(t.s") == 1
             for value in exact:
-                at = Fraction(value)  # type: ignore[arg-type]
+                at = Fraction(value)
                 assert spread or (aggregate.domain.low is not None and aggregate.domain.high is not None)
                 near = Fraction(1, 10**9)
                 assert spread or aggregate.domain.low - near <= at <= aggregate.domain.high + near, (inner, value)
@@ -138,7 +138,7 @@ def test_a_number_of_a_unit_is_what_plain_sql_says_and_lies_where_it_is_said_to(
             count, below, above = cells[0], *cells[-2:]
             assert count == len(exact), (inner, tables)
             total = (below + count * steps.low) * steps.grid
-            clamped = sum((min(max(Fraction(v), Fraction(-1000)), Fraction(1000)) for v in exact), Fraction())  # type: ignore[arg-type]
+            clamped = sum((min(max(Fraction(v), Fraction(-1000)), Fraction(1000)) for v in exact), Fraction())
             assert abs(total - clamped) <= Fraction(1, 10**6), (inner, tables, float(total), float(clamped), above)
             assert [list(map(int, row)) for row in engine.run(sums, SALT)] == [cells], (inner, tables)
 
@@ -167,11 +167,11 @@ def test_of_values_as_frequent_the_least_is_the_mode_and_any_value_is_the_least(
                 f"SELECT COUNT(t.s SHARE 1) AS n, AVG(t.s) FROM (SELECT {call} AS s FROM visits v GROUP BY v.pid) AS t"
             )
             aggregate, sums = measured(checked(sql))
-            steps = contribution(aggregate).steps  # type: ignore[union-attr]
+            steps = contribution(aggregate).steps
             units: dict[object, list[int]] = {}
             for row in tables["visits"]:
                 if row["minutes"] is not None:
-                    units.setdefault(row["pid"], []).append(row["minutes"])  # type: ignore[arg-type]
+                    units.setdefault(row["pid"], []).append(row["minutes"])
             (cells,) = reference.run(sums, tables, SALT)
             modes = [min(v, key=lambda x: (-v.count(x), x)) if "MODE" in call else min(v) for v in units.values()]
             assert cells[0] == len(modes) and cells[-2] + len(modes) * steps.low == sum(modes)

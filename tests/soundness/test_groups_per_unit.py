@@ -41,7 +41,7 @@ ENVS = [(environment(at_most, change_one), change_one) for at_most in (4, None) 
 
 
 def planned(rows: str, keys: str, limit: str, env: object, aggregates: str = "COUNT(*) AS n") -> tuple[BlockPlan, ...]:
-    ((check, _),) = check_text(Source(f"SELECT {aggregates} FROM {rows} GROUP BY {keys} {limit} SPEND EPSILON 1"), env)  # type: ignore[arg-type]
+    ((check, _),) = check_text(Source(f"SELECT {aggregates} FROM {rows} GROUP BY {keys} {limit} SPEND EPSILON 1"), env)
     assert check.ok and check.plan is not None, check.diagnostics
     return check.plan.blocks
 

@@ -113,8 +113,7 @@ def test_several_at_once_are_measured_with_less_noise_than_apart() -> None:
         answers = finish_block(made.block, recipes_of(made), noisy, [()] * runs).rows
         names = [one.text for one in made.block.aggregates]
         return {
-            name: (sum((row[at] - truth[name]) ** 2 for row in answers) / runs) ** 0.5  # type: ignore[operator]
-            for at, name in enumerate(names)
+            name: (sum((row[at] - truth[name]) ** 2 for row in answers) / runs) ** 0.5 for at, name in enumerate(names)
         }
 
     together = errors("SELECT COUNT(b), SUM(b), AVG(b) FROM people SPEND EPSILON 1", cells["AVG(b)"])

@@ -63,7 +63,7 @@ def test_the_module_lists_what_it_has() -> None:
     for name in privql.__all__:
         assert getattr(privql, name) is getattr(privql, name)
     with pytest.raises(AttributeError):
-        _ = privql.conect  # type: ignore[attr-defined]
+        _ = privql.conect
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.5, 2, "x", "1/0", "0." + "9" * 20, "0." + "9" * 2500])

@@ -97,8 +97,8 @@ def _another_column(told: dict[str, Any]) -> None:
 def _other(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
     def change(told: dict[str, Any]) -> None:
         for each in path[:-1]:
-            told = told[each]  # type: ignore[index]
-        told[path[-1]] = to  # type: ignore[index]
+            told = told[each]
+        told[path[-1]] = to
 
     return change
 

@@ -58,7 +58,7 @@ def test_what_was_charged_is_shown(used: Command) -> None:
     full = used("ledger", "show", "r3").out
     assert "policy version 1" in full and '[["pure","3/10"]]' in full
     assert "plan 1, " in used("ledger", "show", "plan", "1").out
-    (last,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]  # type: ignore[index]
+    (last,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]
     assert (last["id"], last["analyst"], last["state"], last["names"]) == ("r3", "bob", "released", ["mine"])
     assert last["charges"][0]["epsilon"] == "3/10"
     unknown = used("ledger", "what-if", "--budget", "other", "--epsilon", "1")
@@ -76,7 +76,7 @@ def test_a_query_steers_no_terminal_of_the_owner(used: Command) -> None:
     assert used("run", "-c", COUNT.replace("AS n", f'AS "{escape}"'), "--as", "bob").code == 0
     shown = used("ledger", "show", "--last", "1").out
     assert "SELECT COUNT(*) AS " in shown and not set(escape[:1] + "\x07\x9b") & set(shown)
-    (entry,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]  # type: ignore[index]
+    (entry,) = told(used("ledger", "show", "--last", "1", "--format", "json"))["entries"]
     assert escape in entry["query"], "a program gets what was written"
     assert used("policy", "apply", "policy.pql", "--ledger", "ledger.db", "--as", f"olga{escape}").code == 0
     assert "\x1b" not in used("policy", "history").out
@@ -114,7 +114,7 @@ def test_what_is_exported_can_be_verified_by_anybody(used: Command) -> None:
 def test_other_budgets_are_tried_without_writing_anything(used: Command, hospital: Path) -> None:
     before = used("ledger", "anchor").out.split()[:4]
     same = told(used("ledger", "what-if", "--policy", "policy.pql", "--format", "json"))
-    assert same["budgets"][0]["refused"]["any"] == [] and same["budgets"][0]["left"] == "21/10"  # type: ignore[index]
+    assert same["budgets"][0]["refused"]["any"] == [] and same["budgets"][0]["left"] == "21/10"
     small = used("ledger", "what-if", "--budget", "research", "--epsilon", "0.5").out
     assert "added up by any of them: 1 refused: plan 1\n  left: ε = 0.2" in small
     split = ("--budget", "Research", "--epsilon", "0.5", "--delta", "1e-6", "--shares", "KEYS 0")
