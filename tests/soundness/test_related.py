@@ -84,7 +84,8 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim(seed: int) -> None:
                             farthest[at] = farthest.get(at, False) or l1 == claim.l1
                 tally["claims"] += len(farthest)
                 tally["reached"] += sum(farthest.values())
-        assert tally["reached"] > tally["claims"] / 5  # by chance: a claim that means nothing is not
+        # By chance, about a quarter: of all parts together a fifth must be, of each half as many.
+        assert tally["reached"] > tally["claims"] / 10
 
 
 @pytest.mark.parametrize(
