@@ -21,8 +21,9 @@ def rank_near(x: Fraction | float, digits: int) -> int:
 
 
 def first_place(x: Fraction) -> int:
-    """The place of its first digit, or one beside it: 2 of 123, -1 of 0.5."""
-    return math.floor(ln(x) / math.log(10))
+    """The place of its first digit: 2 of 123, -1 of 0.5. Next to a power of ten no float can tell."""
+    near = math.floor(ln(x) / math.log(10))
+    return near + (x >= Fraction(10) ** (near + 1)) - (x < Fraction(10) ** near)
 
 
 def ln(x: Fraction) -> float:

@@ -15,7 +15,7 @@ from privql.kernel.selection import Selected
 from privql.pipeline.check import check_text
 from privql.pipeline.report import StatementCheck
 from privql.plan.program import BlockPlan
-from tests.assurance import assured, length
+from tests.assurance import SOAK, assured, length
 from tests.soundness.neighbours import apart
 from tests.soundness.related import environment
 from tests.soundness.related_neighbours import SALT, World, groups_moved, once_found, scores_moved, world
@@ -84,8 +84,8 @@ def test_no_neighbour_moves_a_sum_beyond_its_claim(seed: int) -> None:
                             farthest[at] = farthest.get(at, False) or l1 == claim.l1
                 tally["claims"] += len(farthest)
                 tally["reached"] += sum(farthest.values())
-        # By chance, about a quarter: of all parts together a fifth must be, of each half as many.
-        assert tally["reached"] > tally["claims"] / 10
+        # By chance, about a quarter; of a thousand parts together a fifth, as is asked where they are counted.
+        assert tally["reached"] > tally["claims"] / (10 if SOAK else 5)
 
 
 @pytest.mark.parametrize(
