@@ -5,6 +5,7 @@ A name is its analyst's alone and never moves to another release. An answer that
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 from privql.ledger import chain, remembered, standing
@@ -16,6 +17,7 @@ from privql.ledger.records import StoredRelease
 from privql.names import fold
 
 _LAST = ("charge",)  # the number of the last one, as it is remembered
+_RELEASE = re.compile("r([1-9][0-9]{0,17})")
 FREE = ""  # the measurements of an answer that measured nothing
 
 
@@ -104,5 +106,5 @@ def release_id(number: int) -> str:
 
 
 def charge_number(release: str) -> int | None:
-    digits = release.removeprefix("r")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+    written = _RELEASE.fullmatch(release)
+    return int(written[1]) if written else None

@@ -34,6 +34,7 @@ from privql.kernel import relating, rules
 from privql.kernel.features import Order, Rank
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import BOOL, INT, Const, Field, Scalar, ValueType, fields
+from privql.kernel.search import least
 from privql.kernel.stable import Stable
 from privql.kernel.terms import Public, SetOperation
 from privql.plan.asked import answered
@@ -174,7 +175,7 @@ class Related:
         if most is not None and self._tables and not self.fits(most):
             each = most // self.meetings.met
             yield Light(max(1, each // self._tables), characters)
-            yield Light(max(1, int(each ** (1 / self._tables))), characters)
+            yield Light(max(1, least(lambda rows: rows**self._tables > each, 1) - 1), characters)
         elif characters is not None:
             yield Light(None, characters)
 

@@ -243,7 +243,11 @@ def test_a_name_is_taken_by_an_unfinished_release_that_can_be_finished() -> None
 
 
 @pytest.mark.parametrize(
-    "wrong", ["r0", "r2", "r-1", "1.5", "r1 ", "", "r٣", "r" + "9" * 19, "r" + "9" * 40, "r1'; DROP TABLE charge; --"]
+    "wrong",
+    [
+        *("r0", "r2", "r-1", "1.5", "r1 ", "r1\n", "", "1", "r01", "rr1", "R1", "r٣", "r" + "9" * 19, "r" + "9" * 40),
+        "r1'; DROP TABLE charge; --",
+    ],
 )
 def test_a_release_that_is_not_there(wrong: str) -> None:
     made = ledger(budget(1))
