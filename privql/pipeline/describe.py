@@ -76,11 +76,14 @@ def _far(one: Standing) -> str:
     return f"{one.taken} of {one.runs} runs, the next {begins}"
 
 
-def in_cart(check: StatementCheck, statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...]) -> Release:
-    """What is said where a statement is taken and none is answered."""
+def in_cart(
+    check: StatementCheck, statements: tuple[StatementCheck, ...], costs: tuple[BudgetCost, ...], charged: bool
+) -> Release:
+    """What is said where a statement is taken and none is answered. `charged`: by a COMMIT that broke off."""
     match check.statement:
         case ast.Rollback():
-            return _table(("cart",), [("forgotten: nothing was charged",)])
+            what = "what COMMIT charged stays charged" if charged else "nothing was charged"
+            return _table(("cart",), [(f"forgotten: {what}",)])
         case ast.Begin():
             return _table(("cart",), [("open: COMMIT charges what you put in as one plan, ROLLBACK forgets it",)])
         case _:

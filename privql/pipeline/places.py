@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from privql.check.env import Env
 from privql.check.query import checked
 from privql.check.typed import Context
-from privql.diagnostics import NOWHERE, PrivQLError, Source, refuse
+from privql.diagnostics import PrivQLError, Source
 from privql.engines.connections import Connections
 from privql.engines.interface import Engine, EngineError, Querying
 from privql.engines.opening import Engines
@@ -264,13 +264,7 @@ class Places:
             or not all(engine.unique(name, key) for key in keys)
             or (never and not engine.complete(name, never))
         ):
-            raise refuse(
-                "PQL0603",
-                f"the data of `{name}` is not what the policy declares",
-                NOWHERE,
-                why="a KEY has two rows or is NULL, a column is missing, or a stored value cannot be read",
-                help="the owner finds out which with `privql policy apply`; nothing was spent"
-                if files is not None
-                else "correct the frame that is given for it, or the policy; nothing was spent",
+            raise EngineError(
+                "frame unlike its policy" if files is None and not table.connection else "unlike its policy", name
             )
         self._held[name] = files

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from privql.check.relations import CheckedQuery, PublicScan, ReleasedScan
 from privql.engines.interface import EngineError, Querying, scans
 from privql.engines.opening import Engines
+from privql.finish.result import Release
 from privql.finish.table import Table
 from privql.kernel.scalars import TEXT
-from privql.pipeline.desk import Desk, inputs
+from privql.pipeline.desk import Desk, dummies_of
 from privql.pipeline.padding import padded
 from privql.pipeline.report import StatementCheck
-from privql.pipeline.request import leaves, roots
+from privql.pipeline.request import leaves, read_by, roots
 from privql.pipeline.steps import derived
 from privql.plan.program import Plan
 
@@ -39,7 +40,7 @@ def ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Querying:
     engine.preflight(scan for one in wanted for scan in scans(one.term.input))
     for one in wanted:
         engine.rehearse(one.term)
-    released, dummies = inputs(check.query, desk)
+    released, dummies = _inputs(check, desk)
     post = desk.places.post()
     for block in plans:
         for _, rel, columns in block.publics:
@@ -48,6 +49,20 @@ def ready(check: StatementCheck, desk: Desk, tables: Sequence[str]) -> Querying:
     query, given = resolved(check.query, lambda *_: ())
     post.rehearse(query, released, dummies, given)
     return engine
+
+
+def _inputs(check: StatementCheck, desk: Desk) -> tuple[dict[str, Table], dict[str, Table]]:
+    """Answers that earlier lines have yet to give have no rows."""
+    assert check.query is not None
+    released = {}
+    for name in read_by(check.query):
+        schema = check.env.release(name)
+        try:
+            released[name] = Release.from_bytes(desk.released(name).answer).table
+        except KeyError:
+            assert schema is not None
+            released[name] = Table(tuple((column.name, column.type) for column in schema.columns), ())
+    return released, dummies_of(check.query, desk)
 
 
 def _handed_over(check: StatementCheck, engine: Querying, post: PostProcessor, released: Mapping[str, Table]) -> None:

@@ -47,7 +47,11 @@ def _over_budget(over: OverBudget, check: StatementCheck, ledger: Ledger, analys
     return refuse("PQL0502", str(over), span, help=f"{less}; {said}")
 
 
-def engine_failed(problem: EngineError, span: Span, incident: str | None = None) -> PrivQLError:
+def engine_failed(
+    problem: EngineError, span: Span, incident: str | None = None, *, charged: bool = False
+) -> PrivQLError:
+    """`charged`: as one of several, before this was known."""
+    spent = "what was charged for it stands, and the same again resumes it" if charged else "nothing was spent"
     if problem.kind == "failed":
         told = "ask the owner" if incident is None else f"ask the owner, who finds it as incident {incident}"
         return PrivQLError(
@@ -68,7 +72,13 @@ def engine_failed(problem: EngineError, span: Span, incident: str | None = None)
             help="end it by a condition, `… FROM steps WHERE depth < 10`, or write UNION, which drops rows seen before",
         )
     if problem.kind == "unsupported":
-        return refuse("PQL0602", str(problem), span, help="write it in another way; nothing was spent")
+        return refuse("PQL0602", str(problem), span, help=f"write it in another way; {spent}")
+    if problem.kind in ("unlike its policy", "frame unlike its policy"):
+        why = "a KEY has two rows or is NULL, a column is missing, or a stored value cannot be read"
+        mends = "the owner finds out which with `privql policy apply`"
+        if problem.kind == "frame unlike its policy":
+            mends = "correct the frame, or the policy"
+        return refuse("PQL0603", str(problem), span, why=why, help=f"{mends}; {spent}")
     return refuse(
-        "PQL0602", str(problem), span, help="ask the owner where the data is, or give a frame of it; nothing was spent"
+        "PQL0602", str(problem), span, help=f"ask the owner where the data is, or give a frame of it; {spent}"
     )

@@ -7,7 +7,7 @@ of itself may quote data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,35 @@ def run(check: StatementCheck, desk: Desk) -> Release:
     assert check.ok and check.query is not None and check.plan is not None
     bound(check)
     try:
-        if not check.plan.blocks:
-            return _free(check, desk)
+        return _paid(check, desk) if check.plan.blocks else _free(check, desk)
+    except (LedgerError, EngineError) as problem:
+        refused = _refused(problem, check, desk)
+    finally:
+        desk.places.let_go()
+    raise refused  # outside of the handlers: what the analyst gets leads to no trace of the cause
+
+
+def tried(checks: Iterable[StatementCheck], desk: Desk) -> None:
+    """What is charged as one: that all of it can be run is known before."""
+    seen: set[str] = set()
+    for check in checks:
+        assert check.plan is not None
+        tables = [table for table in tables_of(check.plan) if table not in seen]
+        seen.update(tables)
         try:
-            return _paid(check, desk)
+            ready(check, desk, tables)
+            continue
+        except (LedgerError, EngineError) as problem:
+            refused = _refused(problem, check, desk)
         finally:
             desk.places.let_go()
-    except LedgerError as problem:
-        raise ledger_refused(problem, check, desk.ledger, desk.analyst) from None
-    except EngineError as problem:
-        raise engine_failed(problem, check.span).in_source(check.source) from None
+        raise refused
+
+
+def _refused(problem: LedgerError | EngineError, check: StatementCheck, desk: Desk) -> PrivQLError:
+    if isinstance(problem, LedgerError):
+        return ledger_refused(problem, check, desk.ledger, desk.analyst)
+    return engine_failed(problem, check.span, charged=check.slot is not None).in_source(check.source)
 
 
 def _free(check: StatementCheck, desk: Desk) -> Release:
@@ -77,6 +96,7 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     granted = desk.ledger.reserve(request, *(check.slot or ()))
     if isinstance(granted, Replay):
         return _with_errors(_replayed(granted), desk)
+    known = EngineError("failed")
     try:
         with padded(desk.shortest()):  # until nobody sees that there is an answer, or that there is none
             engine = engine or ready(check, desk, tables)
@@ -86,15 +106,13 @@ def _paid(check: StatementCheck, desk: Desk) -> Release:
     except (LedgerError, PrivQLError, Unpaid):
         raise
     except EngineError as problem:
-        if problem.kind != "failed":
-            raise
+        known = problem
         words = desk.places.trouble() or "the files changed while the query ran"
     except Exception as problem:  # a fault of our own, say, is none that may look otherwise
         desk.places.owner_log(problem)
         words = desk.places.trouble()
-    # outside the handlers: what the analyst gets leads to no trace of the cause
-    incident = desk.ledger.failed(granted, words)
-    raise engine_failed(EngineError("failed"), check.span, incident).in_source(check.source)
+    incident = desk.ledger.failed(granted, words) if known.kind == "failed" else None
+    raise engine_failed(known, check.span, incident, charged=True).in_source(check.source)
 
 
 def _merging(check: StatementCheck, desk: Desk) -> Merge:

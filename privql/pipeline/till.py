@@ -7,7 +7,7 @@ again by the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ from privql.syntax import ast
 
 if TYPE_CHECKING:
     from privql.finish.result import Release
+    from privql.pipeline.desk import Desk
 
 Params = Mapping[str, object]
 Priced = tuple[tuple[BudgetCost, ...], tuple[Diagnostic, ...]]
@@ -99,10 +100,11 @@ class Till:
         puts = one.env.cart is not None and one.query is not None and not isinstance(one.statement, ast.Explain)
         if wrong or not one.ok or (puts and (wrong := [*self.over(one)])):
             raise PrivQLError(self._told_of_cart(wrong))
+        charged = any(waiting.slot is not None for waiting in self._cart)
         answers = tuple(self._carried_out(one))
         if isinstance(one.statement, ast.Commit):
             return committed_answers(answers)
-        return answers[0] if answers else in_cart(one, *self.cart())
+        return answers[0] if answers else in_cart(one, *self.cart(), charged)
 
     def _told_of_cart(self, wrong: Sequence[Diagnostic]) -> list[Diagnostic]:
         if self._within is None:
@@ -157,6 +159,9 @@ class Till:
         asked = [(one, request) for one in plans if (request := requested(one, self._analyst, self._version))]
         if sum(len(one.checks) for one in plans) < 2 or not asked:
             return statements
+        if not all(self._found(request) for _, request in asked):
+            answers = ast.Query | ast.CreateRelease | ast.Refine
+            self._tried(one for one in statements if isinstance(one.statement, answers) and one.spared is None)
         try:
             prepaid = self._ledger.prepay([request for _, request in asked])
         except LedgerError as problem:
@@ -240,13 +245,22 @@ class Till:
         return NamedReleases(self._ledger, self._analyst)
 
     def _answer(self, check: StatementCheck) -> Release:
-        from privql.pipeline.desk import Desk
         from privql.pipeline.run import run
 
         if check.again is not None and check.slot is None:
             check = self._stood(check)
+        return run(check, self._desk())
+
+    def _tried(self, checks: Iterable[StatementCheck]) -> None:
+        from privql.pipeline.run import tried
+
+        tried(checks, self._desk())
+
+    def _desk(self) -> Desk:
+        from privql.pipeline.desk import Desk
+
         desk = self._ledger, self._analyst, self._version, self._places, self._stored, self._dummy
-        return run(check, Desk(*desk, self._shortest))
+        return Desk(*desk, self._shortest)
 
     def _shortest(self) -> Fraction | None:
         """That time may show as, by the policy in force: not by what was when this session began."""
@@ -265,6 +279,7 @@ class Till:
 
         assert check.again is not None and check.request is not None
         again = check.again
+        self._tried([check])
         try:
             request = again.request(check.request, values(check))
             found = self._ledger.stand(again.name, request, again.hours, again.each)

@@ -152,6 +152,24 @@ def test_a_commit_that_breaks_off_goes_on_where_it_was(session: Session, monkeyp
     assert len(session.run("COMMIT").answers) == 30 and spent(session)["research"] == once and sound(session)
 
 
+def test_what_a_commit_that_broke_off_has_charged_is_not_said_to_be_nothing(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import privql.pipeline.run as flow
+
+    def failing(*_: object) -> object:
+        raise RuntimeError
+
+    for line in ("BEGIN", *MANY.split(";\n")):
+        session.run(line)
+    with monkeypatch.context() as patch:
+        patch.setattr(flow, "release", failing)
+        with pytest.raises(PrivQLError, match="PQL0601"):
+            session.run("COMMIT")
+    assert spent(session)["research"].epsilon
+    assert cells(session.run("ROLLBACK")) == ["forgotten: what COMMIT charged stays charged"]
+
+
 def test_planted_a_cart_that_spends_before_commit_is_noticed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     import privql.pipeline.till as till
 
@@ -178,18 +196,18 @@ def test_what_is_forgotten_while_a_cart_is_open_is_told_as_ever(session: Session
     assert said.code == "PQL0208" and "was forgotten" in said.message
 
 
-def test_a_line_of_a_cart_that_reads_what_was_forgotten_says_so_and_the_rest_is_paid_once(session: Session) -> None:
+def test_a_line_of_a_cart_that_reads_what_was_forgotten_says_so_and_nothing_is_paid(session: Session) -> None:
     made = session.run("CREATE RELEASE r AS SELECT COUNT(*) AS n FROM patients SPEND EPSILON 0.1")
     counts = [COUNT.format(age, "0.1") for age in (40, 50)]
     for text in ("BEGIN", "SELECT n FROM r", *counts):
         session.run(text)
     session._ledger.forget(made.release_id)
-    for _ in range(2):
-        assert "was forgotten" in str(refused(session, "COMMIT"))
     before = spent(session)
+    for _ in range(2):
+        assert "was forgotten" in str(refused(session, "COMMIT")) and spent(session) == before
     for text in ("ROLLBACK", "BEGIN", *counts):
         session.run(text)
-    assert len(session.run("COMMIT").answers) == 2 and spent(session) == before
+    assert len(session.run("COMMIT").answers) == 2 and spent(session) != before
 
 
 @pytest.mark.parametrize(
