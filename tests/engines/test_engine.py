@@ -151,6 +151,40 @@ def test_what_is_no_declared_list_is_grouped_by_its_values() -> None:
                 assert e.run(Sums(groups, (), (Tally(),)), SALT).tolist() == [[sum(found[one] for one in some)]]
 
 
+def test_only_groups_that_a_declaration_lists_are_not_tested_again() -> None:
+    """A value that is in no listed group must be left out, or a unit is in more groups than was proved."""
+    data = {"u": [*map(str, range(6))], "i": [-1, 0, 1, 2, 5, None], "f": [-1.0, 0.0, 0.5, 1.0, 2.0, None]}
+    data["k"] = ["a", "b", "c", "a", None, "d"]
+    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    pools: dict[ValueType, tuple[Value, ...]] = {INT: (-1, 0, 1, 2), FLOAT: (0.0, 0.5, 1.0), TEXT: ("a", "b", "c")}
+    made: list[tuple[Scalar, set[Value] | None]] = [(Field("i", INT), None), (Field("k", TEXT), None)]
+    for low, high in ((0, 1), (1, 1), (-1, 1), (0, 2**63 - 1)):
+        i, f = (
+            Apply("clamp", (Field(name, type), Const(low, type), Const(high, type)), type)
+            for name, type in (("i", INT), ("f", FLOAT))
+        )
+        made += [(i, {None, *range(low, high + 1)} if high == 1 else None), (f, None)]
+    for names in (("a",), ("c", "b"), ("a", None)):
+        among = Apply("in", (Field("k", TEXT), *(Const(name, TEXT) for name in names)), BOOL)
+        made.append((Apply("case", (among, Field("k", TEXT), Const(None, TEXT)), TEXT), {None, *names}))
+    asked = 0
+    with engine(data) as e:
+        for term, possible in made:
+            values = [evaluate_term(term, row) for row in rows]
+            scanned = scan((("i", INT), ("f", FLOAT), ("k", TEXT)), ("u", TEXT))
+            for chosen in itertools.product((False, True), repeat=len(pools[term.type]) + 1):
+                listed = tuple(itertools.compress((*pools[term.type], None), chosen))
+                if not listed:
+                    continue
+                key = (("k", Field("x", term.type)),)
+                sums = Sums(Gather(Project(scanned, (("x", term),)), key, (), (listed,)), (), (Tally(),))
+                assert e.run(sums, SALT).tolist() == [[sum(value in listed for value in values)]], sums
+                again = "WHERE (" in e.emit(sums)
+                assert again == (possible is None or not possible <= {*listed}), sums
+                asked += again
+    assert asked > 100
+
+
 def test_a_clamp_that_steps_repeat_is_not_computed_twice() -> None:
     clamped = Apply("clamp", (Field("x", FLOAT), Const(0.0, FLOAT), Const(8.0, FLOAT)), FLOAT)
     relation = Project(scan((("x", FLOAT),)), (("x", clamped),))
