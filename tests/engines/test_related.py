@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,11 +175,22 @@ def test_rows_that_are_their_own_units_meet_themselves_where_they_have_a_place(t
         e.emit(joined)
 
 
-def test_units_named_by_different_types_never_meet() -> None:
-    texts = replace(scan(), unit_column=("u", TEXT))
-    for related in (Join("INNER", scan(), texts), Mark(scan(), "m", texts), Combine("UNION ALL", scan(), texts, ())):
-        with engine({"u": [1]}) as e, pytest.raises(EngineError, match="no exact way"):
-            e.emit(Sums(related, (), (Tally(),)))
+def test_units_of_different_kinds_never_meet(tmp_path: Path) -> None:
+    """Named by values of different types, or by their places in different tables, or one by a value and one by a place:
+    these may look the same."""
+    write(tmp_path, t={"u": [1, 2]}, s={"u": [1, 2]})
+    texts, own = replace(scan(), unit_column=("u", TEXT)), scan(unit=None)
+    pairs = (scan(), texts), (own, scan(unit=None, table="s")), (own, scan()), (scan(), own)
+    sources = {name: Source((str(tmp_path / f"{name}.parquet"),)) for name in "ts"}
+    with DuckDBEngine(sources, owner_log=print) as e:
+        for one, other in (*pairs, (own, own), (scan(), scan(table="s"))):
+            for related in (Join("INNER", one, other), Mark(one, "m", other), Combine("UNION ALL", one, other, ())):
+                sums = Sums(related, (), (Tally(),))
+                if (one, other) in pairs:
+                    with pytest.raises(EngineError, match="no exact way"):
+                        e.emit(sums)
+                else:
+                    e.rehearse(sums)
 
 
 def test_a_row_that_is_its_own_unit_keeps_as_few_as_any_unit() -> None:
@@ -189,6 +202,30 @@ def test_a_row_that_is_its_own_unit_keeps_as_few_as_any_unit() -> None:
     assert asked(data, KeepRows(four, 3), p=given) == [9]
     assert asked(data, Gather(four, (), (("sum", whole("n")),)), Tally(), whole("sum"), p=given) == [3, 30]
     assert asked(data, Once(Project(four, (("n", Field("n", INT)),))), p=given) == [4]
+
+
+def test_a_row_that_met_several_others_is_cut_though_it_is_its_own_unit(tmp_path: Path) -> None:
+    """What is known to be alone is not cut again: nothing may be taken for alone that is not."""
+    data: reference.Tables = {"t": [{"x": value} for value in (1, 1, None)]}
+    publics = {name: Public(name, ((name, INT),)) for name in "abc"}
+    given = {name: Given(public.columns, ((1,), (2,))) for name, public in publics.items()}
+    sides: list[list[Relation]] = []
+    for at in ("a", "b"):
+        one = renamed(scan(("x", INT), unit=None), (f"x{at}", X))
+        sides.append([one, *(Lookup(one, publics[at], (), None, most) for most in (None, 1, 2))])
+    kinds: tuple[Literal["INNER", "LEFT", "FULL"], ...] = ("INNER", "LEFT", "FULL")
+    wheres = None, Const(False, BOOL)
+    met = [Join(kind, *both, (), where) for kind in kinds for both in product(*sides) for where in wheres]
+    write(tmp_path, t={"x": [1, 1, None]})
+    found: set[int] = set()
+    with DuckDBEngine({"t": Source((str(tmp_path / "t.parquet"),))}, threads=1, owner_log=print) as e:
+        again = [Lookup(each, publics["c"], (), None, most) for each in (*sides[0], *met) for most in (None, 1)]
+        for relation, limit in product([*sides[0], *met, *again], (1, 2, 3)):
+            sums = Sums(KeepRows(relation, limit), (), (Tally(),))
+            wanted = reference.run(sums, data, SALT, {name: rows.rows for name, rows in given.items()})
+            assert e.run(sums, SALT, given).tolist() == wanted, sums
+            found.update(*wanted)
+    assert found == {0, 3, 6, 9}
 
 
 # ---- bounds, zeros, orders
