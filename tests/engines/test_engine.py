@@ -7,13 +7,17 @@ import math
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from privql.audit import reference
+from privql.conformance.pools import hostile, in_type
 from privql.engines.interface import EngineError
 from privql.functions.scalar import evaluate_term
+from privql.functions.scalar.numbers import write_decimal
 from privql.kernel import rules
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import moved
@@ -225,6 +229,33 @@ def test_steps_that_end_beyond_all_values_of_a_type_need_no_wider_numbers() -> N
     data = {"x": pa.array([Decimal(9 * 10**35), Decimal(-4 * 10**35), None], pa.decimal128(37, 1))}
     steps = Steps(Field("x", type), Fraction(10**20), -(10**18), 10**18)
     assert cells(data, Sums(scan((("x", type),)), (), (Total(steps),))) == [[5 * 10**15]]
+
+
+@pytest.mark.parametrize("type", [INT, decimal(18, 2), decimal(19, 0), decimal(38, 0), decimal(38, 38)], ids=str)
+def test_steps_are_exact_or_refused_however_coarse_and_far(type: ValueType) -> None:
+    """Beforehand: no number on the way is too wide for the engine, whatever value there is."""
+    random, unit = Random(str(type)), Fraction(1, 10**type.scale)
+    values = [Fraction(value) for value in hostile(type) if in_type(value, type)]
+    stored = pa.int64() if type == INT else pa.decimal128(type.precision, type.scale)
+    written = [int(v) if type == INT else Decimal(write_decimal(v, type.scale)) for v in values]
+    rows = [{"x": int(v) if type == INT else v} for v in values]
+    refused = 0
+    with engine({"x": pa.array(written, stored)}) as e:
+        for _ in range(200):
+            most = random.choice((1, 1000, 2**53, 2**62))
+            low, high = sorted(random.choice((-most, most, 0, random.randint(-most, most))) for _ in range(2))
+            grid = unit * random.choice((1, 2, 3)) * 10 ** random.choice((0, 1, 4, 17, 18, 19, 20, 30, 36))
+            steps = Steps(Field("x", type), grid / random.choice((1, 1, 2, 3, 10**9)), low, high)
+            sums = Sums(scan((("x", type),)), (), (Total(steps),))
+            try:
+                found = e.run(sums, SALT).tolist()
+            except EngineError as error:
+                if error.kind != "unsupported":
+                    raise
+                refused += 1
+            else:
+                assert found == reference.run(sums, {"t": rows}, SALT), steps
+    assert refused < 40
 
 
 def together(op: SetOperation, ours: list[int], theirs: list[int]) -> list[int]:
