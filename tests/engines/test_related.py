@@ -16,7 +16,25 @@ from privql.audit import reference
 from privql.conformance.pools import WIDE, hostile
 from privql.engines.duckdb import DuckDBEngine
 from privql.engines.interface import EngineError, Source, scans
-from privql.kernel.features import Extreme, Frame, Nth, Order, Over, Steps, Tally, Total
+from privql.functions.scalar.numbers import INT_MAX, INT_MIN
+from privql.kernel.features import (
+    Bits,
+    Different,
+    Extreme,
+    Feature,
+    Frame,
+    Mode,
+    Neighbour,
+    Nth,
+    Order,
+    Over,
+    Quantile,
+    Rank,
+    Steps,
+    Tally,
+    Total,
+    WindowCall,
+)
 from privql.kernel.scalars import (
     BOOL,
     DATE,
@@ -269,6 +287,40 @@ def test_of_two_zeros_one_is_found_whichever_came_first() -> None:
 def test_the_first_in_an_order_are_kept(descending: bool, nulls_first: bool, first: int) -> None:
     kept = KeepRows(scan(("x", INT)), 1, (Order(X, descending, nulls_first),))
     assert asked({"u": [1] * 4, "x": [2, 3, None, 1]}, kept, Tally(), whole("x")) == [1, first]
+
+
+def test_no_number_of_a_units_rows_is_out_of_the_range_that_is_known_of_it() -> None:
+    """A count may be 0, a place is at least 1: what is within the steps by its range is not clamped again."""
+    data: dict[str, object] = {"u": [1, 1, 1, 1, 2, 2, 3], "x": [3, -4, 2, 2, 9, None, -7]}
+    rows = [{"u": u, "x": x} for u, x in zip(data["u"], data["x"], strict=True)]
+    two, three = Const(2, INT), Const(3, INT)
+    within = Apply("clamp", (X, Const(-4, INT), three), INT)
+    source = Project(scan(("x", INT)), (("x", X), ("y", within), ("z", Apply("abs", (within,), INT))))
+    twos = Apply("eq", (X, two), BOOL)
+    features: list[Feature] = [each for where in (None, twos) for each in (Tally(where), Different(X, where))]
+    for name in "xyz":
+        read, steps = Field(name, INT), Steps(Field(name, INT), Fraction(1), -2, 2)
+        features += [Extreme(read, True), Extreme(read, False), Mode(read), Quantile(read, 0.5, "BELOW")]
+        features += [Bits("AND", read), Bits("XOR", read), Total(steps), Total(replace(steps, high=-1))]
+    calls: list[WindowCall] = [Rank("ROW_NUMBER"), Rank("RANK"), Rank("DENSE_RANK"), Neighbour(X, 1, three)]
+    calls += [Nth(X, 2, Frame("ROWS", None, None)), Neighbour(Field("y", INT), -1, Const(9, INT))]
+    calls += [Over(each, Frame("ROWS", -1, -1)) for each in features]
+    related = (
+        Gather(source, (("k", Field("z", INT)),), tuple((f"n{at}", each) for at, each in enumerate(features))),
+        Window(source, (), (Order(X),), tuple((f"n{at}", call) for at, call in enumerate(calls))),
+        Combine("EXCEPT", source, Filter(source, twos), (("a", "x", "y"), ("b", "y", "z"))),
+        Once(source),
+    )
+    for relation in related:
+        totals: list[Total] = []
+        found = [row for _, row in reference.rows(relation, {"t": rows}, SALT, {})]
+        for name, type in reference.types(relation).items():
+            values = [value for value in (row[name] for row in found) if isinstance(value, int) and type == INT]
+            for inward in (-1, 1) if values else ():
+                low, high = min(values) + inward, max(values) + inward
+                for ends in ((low, high), (low, INT_MAX), (INT_MIN, high)):
+                    totals.append(Total(Steps(Field(name, INT), Fraction(1), *ends)))
+        assert [asked(data, relation, *totals)] == reference.run(Sums(relation, (), (*totals,)), {"t": rows}, SALT)
 
 
 # ---- shapes
