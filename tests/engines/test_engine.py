@@ -189,13 +189,26 @@ def test_only_groups_that_a_declaration_lists_are_not_tested_again() -> None:
     assert asked > 100
 
 
-def test_a_clamp_that_steps_repeat_is_not_computed_twice() -> None:
-    clamped = Apply("clamp", (Field("x", FLOAT), Const(0.0, FLOAT), Const(8.0, FLOAT)), FLOAT)
-    relation = Project(scan((("x", FLOAT),)), (("x", clamped),))
-    data = {"x": [-1.0, 3.25, 9.0, None, float("nan"), float("inf")]}
-    for high in (64, 40):
-        sums = Sums(relation, (), (Total(Steps(Field("x", FLOAT), Fraction(1, 8), 0, high)),))
-        assert cells(data, sums) == [[26 + high]]
+@pytest.mark.parametrize("type", [INT, FLOAT, decimal(5, 1), decimal(20, 1)], ids=str)
+def test_a_clamp_that_steps_repeat_is_not_computed_twice(type: ValueType) -> None:
+    """And one that reaches less far than the steps is computed."""
+
+    def end(value: int) -> Const:
+        return Const(float(value) if type == FLOAT else Fraction(value) if type.kind == "DECIMAL" else value, type)
+
+    x, grids = Field("x", type), (Fraction(1, 8 if type == FLOAT else 10), Fraction(1), Fraction(4))
+    clamped = Apply("clamp", (x, end(-3), end(8)), type)
+    data = {"x": [-9.0, -3.0, 0.0, 3.0, 6.0, 8.0, 9.0, 20.0, None, float("nan"), float("inf")]}
+    rows = [{"x": None if v is None or not math.isfinite(v) else end(int(v)).value} for v in data["x"]]
+    if type != FLOAT:
+        data = {"x": [None if row["x"] is None else int(row["x"]) for row in rows]}
+    with engine(data) as e:
+        for low, high, grid in itertools.product((-8, -3, 0, 7), (2, 7, 8, 12), grids[type == INT :]):
+            steps = Steps(x, grid, int(min(low, high) / grid), int(max(low, high) / grid))
+            sums = Sums(Project(scan((("x", type),)), (("x", clamped),)), (), (Total(steps),))
+            assert e.run(sums, SALT).tolist() == reference.run(sums, {"t": rows}, SALT), steps
+            if type == INT and grid == 1:
+                assert ("CASE" in e.emit(sums)) == (low < -3 or high > 8), steps
 
 
 def test_no_value_is_out_of_the_range_that_is_known_of_it() -> None:
