@@ -244,31 +244,59 @@ def test_steps_that_end_beyond_all_values_of_a_type_need_no_wider_numbers() -> N
     assert cells(data, Sums(scan((("x", type),)), (), (Total(steps),))) == [[5 * 10**15]]
 
 
-@pytest.mark.parametrize("type", [INT, decimal(18, 2), decimal(19, 0), decimal(38, 0), decimal(38, 38)], ids=str)
+EXACT = [INT, *(decimal(*of) for of in ((4, 2), (9, 8), (10, 8), (18, 2), (18, 9), (19, 0), (38, 0), (38, 38)))]
+
+
+@pytest.mark.parametrize("type", EXACT, ids=str)
 def test_steps_are_exact_or_refused_however_coarse_and_far(type: ValueType) -> None:
     """Beforehand: no number on the way is too wide for the engine, whatever value there is."""
     random, unit = Random(str(type)), Fraction(1, 10**type.scale)
     values = [Fraction(value) for value in hostile(type) if in_type(value, type)]
     stored = pa.int64() if type == INT else pa.decimal128(type.precision, type.scale)
     written = [int(v) if type == INT else Decimal(write_decimal(v, type.scale)) for v in values]
-    rows = [{"x": int(v) if type == INT else v} for v in values]
+    rows = [{"x": int(v) if type == INT else v, "u": at} for at, v in enumerate(values)]
+    edge = min(10**type.precision, 2**62)
     refused = 0
-    with engine({"x": pa.array(written, stored)}) as e:
-        for _ in range(200):
-            most = random.choice((1, 1000, 2**53, 2**62))
+    with engine({"x": pa.array(written, stored), "u": range(len(rows))}) as e:
+        for _ in range(80):
+            most = random.choice((1, 1000, 2**53, 2**62, edge - 1, edge))
             low, high = sorted(random.choice((-most, most, 0, random.randint(-most, most))) for _ in range(2))
-            grid = unit * random.choice((1, 2, 3)) * 10 ** random.choice((0, 1, 4, 17, 18, 19, 20, 30, 36))
+            grid = unit * random.choice((1, 2, 3)) * 10 ** random.choice((0, 0, 1, 4, 17, 18, 19, 20, 30, 36))
             steps = Steps(Field("x", type), grid / random.choice((1, 1, 2, 3, 10**9)), low, high)
-            sums = Sums(scan((("x", type),)), (), (Total(steps),))
-            try:
-                found = e.run(sums, SALT).tolist()
-            except EngineError as error:
-                if error.kind != "unsupported":
-                    raise
-                refused += 1
-            else:
-                assert found == reference.run(sums, {"t": rows}, SALT), steps
-    assert refused < 40
+            plain = scan((("x", type),), ("u", INT))
+            of_each = Steps(Field("s", INT), Fraction(1), -(2**62), 2**62)
+            for sums in (
+                Sums(plain, (), (Total(steps),)),
+                Sums(Gather(plain, (), (("s", Total(steps)),)), (), (Total(of_each),)),
+            ):
+                try:
+                    found = e.run(sums, SALT).tolist()
+                except EngineError as error:
+                    if error.kind != "unsupported":
+                        raise
+                    refused += 1
+                else:
+                    assert found == reference.run(sums, {"t": rows}, SALT), sums
+    assert refused < 80
+
+
+def test_steps_of_floats_are_exact_at_their_ends() -> None:
+    """Which need not be FLOATs themselves: the numbers beside them are."""
+    random, x = Random(3), Field("x", FLOAT)
+    scanned = scan((("x", FLOAT),))
+    for _ in range(40):
+        grid, most = Fraction(2) ** random.choice((0, 1, -30, 60, -900)), 2 ** random.choice((4, 52, 53, 54, 62))
+        low, high = sorted(random.choice((-most, most, random.randint(-most, most))) for _ in range(2))
+        near = [float(end * grid) for end in (low, high)]
+        for end in (*near, *near, 0.0):
+            near += [math.nextafter(end, side * math.inf) for side in (-1, 1)]
+        pairs = (low, high), (low, low), (high, high), (min(low, 0), 0), (0, max(high, 0))
+        totals = tuple(Total(Steps(x, grid, *ends)) for ends in pairs)
+        sums = Sums(scanned, (), totals)
+        assert cells({"x": near}, sums) == reference.run(sums, {"t": [{"x": value} for value in near]}, SALT), sums
+    for grid in (Fraction(3), Fraction(1, 10), Fraction(2) ** 1024, Fraction(2) ** -1023):
+        with pytest.raises(EngineError, match="no exact way"):
+            cells({"x": [1.0]}, Sums(scanned, (), (Total(Steps(x, grid, 0, 9)),)))
 
 
 def together(op: SetOperation, ours: list[int], theirs: list[int]) -> list[int]:

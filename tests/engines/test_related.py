@@ -239,13 +239,14 @@ def test_a_row_that_met_several_others_is_cut_though_it_is_its_own_unit(tmp_path
     write(tmp_path, t={"x": [1, 1, None]})
     found: set[int] = set()
     with DuckDBEngine({"t": Source((str(tmp_path / "t.parquet"),))}, threads=1, owner_log=print) as e:
-        again = [Lookup(each, publics["c"], (), None, most) for each in (*sides[0], *met) for most in (None, 1)]
-        for relation, limit in product([*sides[0], *met, *again], (1, 2, 3)):
-            sums = Sums(KeepRows(relation, limit), (), (Tally(),))
+        again = [Lookup(each, publics["c"], (), None, most) for each in (*sides[0], *met[::9]) for most in (None, 1)]
+        for relation, limit in product([*sides[0], *met, *again], (0, 1, 2)):
+            kept = KeepRows(relation, limit)
+            sums = Sums(kept, (), (Tally(), *map(whole, reference.types(kept))))
             wanted = reference.run(sums, data, SALT, {name: rows.rows for name, rows in given.items()})
             assert e.run(sums, SALT, given).tolist() == wanted, sums
-            found.update(*wanted)
-    assert found == {0, 3, 6, 9}
+            found.add(wanted[0][0])
+    assert found == {0, 3, 6}
 
 
 # ---- bounds, zeros, orders
