@@ -7,13 +7,17 @@ import math
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from privql.audit import reference
+from privql.conformance.pools import hostile, in_type
 from privql.engines.interface import EngineError
 from privql.functions.scalar import evaluate_term
+from privql.functions.scalar.numbers import write_decimal
 from privql.kernel import rules
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.measure import moved
@@ -151,13 +155,60 @@ def test_what_is_no_declared_list_is_grouped_by_its_values() -> None:
                 assert e.run(Sums(groups, (), (Tally(),)), SALT).tolist() == [[sum(found[one] for one in some)]]
 
 
-def test_a_clamp_that_steps_repeat_is_not_computed_twice() -> None:
-    clamped = Apply("clamp", (Field("x", FLOAT), Const(0.0, FLOAT), Const(8.0, FLOAT)), FLOAT)
-    relation = Project(scan((("x", FLOAT),)), (("x", clamped),))
-    data = {"x": [-1.0, 3.25, 9.0, None, float("nan"), float("inf")]}
-    for high in (64, 40):
-        sums = Sums(relation, (), (Total(Steps(Field("x", FLOAT), Fraction(1, 8), 0, high)),))
-        assert cells(data, sums) == [[26 + high]]
+def test_only_groups_that_a_declaration_lists_are_not_tested_again() -> None:
+    """A value that is in no listed group must be left out, or a unit is in more groups than was proved."""
+    data = {"u": [*map(str, range(6))], "i": [-1, 0, 1, 2, 5, None], "f": [-1.0, 0.0, 0.5, 1.0, 2.0, None]}
+    data["k"] = ["a", "b", "c", "a", None, "d"]
+    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    pools: dict[ValueType, tuple[Value, ...]] = {INT: (-1, 0, 1, 2), FLOAT: (0.0, 0.5, 1.0), TEXT: ("a", "b", "c")}
+    made: list[tuple[Scalar, set[Value] | None]] = [(Field("i", INT), None), (Field("k", TEXT), None)]
+    for low, high in ((0, 1), (1, 1), (-1, 1), (0, 2**63 - 1)):
+        i, f = (
+            Apply("clamp", (Field(name, type), Const(low, type), Const(high, type)), type)
+            for name, type in (("i", INT), ("f", FLOAT))
+        )
+        made += [(i, {None, *range(low, high + 1)} if high == 1 else None), (f, None)]
+    for names in (("a",), ("c", "b"), ("a", None)):
+        among = Apply("in", (Field("k", TEXT), *(Const(name, TEXT) for name in names)), BOOL)
+        made.append((Apply("case", (among, Field("k", TEXT), Const(None, TEXT)), TEXT), {None, *names}))
+    asked = 0
+    with engine(data) as e:
+        for term, possible in made:
+            values = [evaluate_term(term, row) for row in rows]
+            scanned = scan((("i", INT), ("f", FLOAT), ("k", TEXT)), ("u", TEXT))
+            for chosen in itertools.product((False, True), repeat=len(pools[term.type]) + 1):
+                listed = tuple(itertools.compress((*pools[term.type], None), chosen))
+                if not listed:
+                    continue
+                key = (("k", Field("x", term.type)),)
+                sums = Sums(Gather(Project(scanned, (("x", term),)), key, (), (listed,)), (), (Tally(),))
+                assert e.run(sums, SALT).tolist() == [[sum(value in listed for value in values)]], sums
+                again = "WHERE (" in e.emit(sums)
+                assert again == (possible is None or not possible <= {*listed}), sums
+                asked += again
+    assert asked > 100
+
+
+@pytest.mark.parametrize("type", [INT, FLOAT, decimal(5, 1), decimal(20, 1)], ids=str)
+def test_a_clamp_that_steps_repeat_is_not_computed_twice(type: ValueType) -> None:
+    """And one that reaches less far than the steps is computed."""
+
+    def end(value: int) -> Const:
+        return Const(float(value) if type == FLOAT else Fraction(value) if type.kind == "DECIMAL" else value, type)
+
+    x, grids = Field("x", type), (Fraction(1, 8 if type == FLOAT else 10), Fraction(1), Fraction(4))
+    clamped = Apply("clamp", (x, end(-3), end(8)), type)
+    data = {"x": [-9.0, -3.0, 0.0, 3.0, 6.0, 8.0, 9.0, 20.0, None, float("nan"), float("inf")]}
+    rows = [{"x": None if v is None or not math.isfinite(v) else end(int(v)).value} for v in data["x"]]
+    if type != FLOAT:
+        data = {"x": [None if row["x"] is None else int(row["x"]) for row in rows]}
+    with engine(data) as e:
+        for low, high, grid in itertools.product((-8, -3, 0, 7), (2, 7, 8, 12), grids[type == INT :]):
+            steps = Steps(x, grid, int(min(low, high) / grid), int(max(low, high) / grid))
+            sums = Sums(Project(scan((("x", type),)), (("x", clamped),)), (), (Total(steps),))
+            assert e.run(sums, SALT).tolist() == reference.run(sums, {"t": rows}, SALT), steps
+            if type == INT and grid == 1:
+                assert ("CASE" in e.emit(sums)) == (low < -3 or high > 8), steps
 
 
 def test_no_value_is_out_of_the_range_that_is_known_of_it() -> None:
@@ -191,6 +242,61 @@ def test_steps_that_end_beyond_all_values_of_a_type_need_no_wider_numbers() -> N
     data = {"x": pa.array([Decimal(9 * 10**35), Decimal(-4 * 10**35), None], pa.decimal128(37, 1))}
     steps = Steps(Field("x", type), Fraction(10**20), -(10**18), 10**18)
     assert cells(data, Sums(scan((("x", type),)), (), (Total(steps),))) == [[5 * 10**15]]
+
+
+EXACT = [INT, *(decimal(*of) for of in ((4, 2), (9, 8), (10, 8), (18, 2), (18, 9), (19, 0), (38, 0), (38, 38)))]
+
+
+@pytest.mark.parametrize("type", EXACT, ids=str)
+def test_steps_are_exact_or_refused_however_coarse_and_far(type: ValueType) -> None:
+    """Beforehand: no number on the way is too wide for the engine, whatever value there is."""
+    random, unit = Random(str(type)), Fraction(1, 10**type.scale)
+    values = [Fraction(value) for value in hostile(type) if in_type(value, type)]
+    stored = pa.int64() if type == INT else pa.decimal128(type.precision, type.scale)
+    written = [int(v) if type == INT else Decimal(write_decimal(v, type.scale)) for v in values]
+    rows = [{"x": int(v) if type == INT else v, "u": at} for at, v in enumerate(values)]
+    edge = min(10**type.precision, 2**62)
+    refused = 0
+    with engine({"x": pa.array(written, stored), "u": range(len(rows))}) as e:
+        for _ in range(80):
+            most = random.choice((1, 1000, 2**53, 2**62, edge - 1, edge))
+            low, high = sorted(random.choice((-most, most, 0, random.randint(-most, most))) for _ in range(2))
+            grid = unit * random.choice((1, 2, 3)) * 10 ** random.choice((0, 0, 1, 4, 17, 18, 19, 20, 30, 36))
+            steps = Steps(Field("x", type), grid / random.choice((1, 1, 2, 3, 10**9)), low, high)
+            plain = scan((("x", type),), ("u", INT))
+            of_each = Steps(Field("s", INT), Fraction(1), -(2**62), 2**62)
+            for sums in (
+                Sums(plain, (), (Total(steps),)),
+                Sums(Gather(plain, (), (("s", Total(steps)),)), (), (Total(of_each),)),
+            ):
+                try:
+                    found = e.run(sums, SALT).tolist()
+                except EngineError as error:
+                    if error.kind != "unsupported":
+                        raise
+                    refused += 1
+                else:
+                    assert found == reference.run(sums, {"t": rows}, SALT), sums
+    assert refused < 80
+
+
+def test_steps_of_floats_are_exact_at_their_ends() -> None:
+    """Which need not be FLOATs themselves: the numbers beside them are."""
+    random, x = Random(3), Field("x", FLOAT)
+    scanned = scan((("x", FLOAT),))
+    for _ in range(40):
+        grid, most = Fraction(2) ** random.choice((0, 1, -30, 60, -900)), 2 ** random.choice((4, 52, 53, 54, 62))
+        low, high = sorted(random.choice((-most, most, random.randint(-most, most))) for _ in range(2))
+        near = [float(end * grid) for end in (low, high)]
+        for end in (*near, *near, 0.0):
+            near += [math.nextafter(end, side * math.inf) for side in (-1, 1)]
+        pairs = (low, high), (low, low), (high, high), (min(low, 0), 0), (0, max(high, 0))
+        totals = tuple(Total(Steps(x, grid, *ends)) for ends in pairs)
+        sums = Sums(scanned, (), totals)
+        assert cells({"x": near}, sums) == reference.run(sums, {"t": [{"x": value} for value in near]}, SALT), sums
+    for grid in (Fraction(3), Fraction(1, 10), Fraction(2) ** 1024, Fraction(2) ** -1023):
+        with pytest.raises(EngineError, match="no exact way"):
+            cells({"x": [1.0]}, Sums(scanned, (), (Total(Steps(x, grid, 0, 9)),)))
 
 
 def together(op: SetOperation, ours: list[int], theirs: list[int]) -> list[int]:

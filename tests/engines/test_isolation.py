@@ -48,6 +48,30 @@ def test_it_reads_nothing_but_its_sources(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine.csv", "other.csv"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="names hold no backslash here")
+def test_a_backslash_in_a_name_opens_no_other_file(tmp_path: Path) -> None:
+    """The engine takes it for a slash."""
+    (tmp_path / "a").mkdir()
+    for name in ("a\\mine.csv", "a/mine.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    with DuckDBEngine({"t": Source((str(tmp_path / "a\\mine.csv"),))}) as e, pytest.raises(duckdb.Error):
+        e._connection.execute(f"SELECT * FROM read_csv('{tmp_path}/a/mine.csv')")
+
+
+def test_each_guard_is_set_though_another_stands_behind_it() -> None:
+    with engine({"a": [1]}) as e:
+        for setting, wanted in (
+            ("autoinstall_known_extensions", False),
+            ("autoload_known_extensions", False),
+            ("allow_community_extensions", False),
+            ("python_enable_replacements", False),
+            ("enable_external_access", False),
+            ("enable_progress_bar_print", False),
+            ("lock_configuration", True),
+        ):
+            assert e._connection.execute("SELECT current_setting(?)", [setting]).fetchall() == [(wanted,)], setting
+
+
 def test_python_variables_are_no_tables() -> None:
     frame = pa.table({"a": [1]})
     with engine({"a": [1]}) as e, pytest.raises(duckdb.Error):

@@ -59,7 +59,9 @@ def test_what_can_be_run_can_be_rehearsed_from_every_source(tmp_path: Path) -> N
                     engine.rehearse(term)
             along = Scan("p", unit, ("big", INT), False, COLUMNS[:2], (Link("id", "q", ("id", INT)),))
             engine.rehearse(Sums(along, (), (Tally(),)))
-            assert engine.run(Sums(scan, (), (Tally(),)), SALT).tolist() == [[3]]
+            bare = Sums(Scan("p", unit, None, False, ()), (), (Tally(),))  # no column is read
+            engine.rehearse(bare)
+            assert [engine.run(term, SALT).tolist() for term in (Sums(scan, (), (Tally(),)), bare)] == [[[3]]] * 2
             left = engine._connection.execute("SELECT * FROM duckdb_tables()").fetchall()
             assert left == []
 

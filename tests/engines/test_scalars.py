@@ -112,6 +112,21 @@ def test_what_is_constant_fails_no_more_than_what_is_not(op: str, host: Host, co
     assert not found, (len(found), [str(w)[:400] for w in found[:: max(1, len(found) // 8)]])
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_constant_may_be_null(host: Host, connected: Connected) -> None:
+    """A pattern, a unit or a number of places is written out, and may be written NULL."""
+    found: dict[object, Scalar] = {}
+    for call in CALLS:
+        for place in call.fixed:
+            found[call.resolved, place] = term_of(replace(call, fixed={**call.fixed, place: None}))
+    terms = [term for term in found.values() if not refused(host, term)]
+    assert len(terms) > 100
+    faults = wrong(host, connected(host), terms, 30, Random("null"))
+    assert not faults, (len(faults), [str(w)[:400] for w in faults[:: max(1, len(faults) // 8)]])
+    columns: Columns = tuple({a.name: a.type for t in terms for a in args(t) if isinstance(a, Field)}.items())
+    assert host.types(connected(host), terms, columns) == [host.physical(term.type) for term in terms]
+
+
 def in_types(term: Scalar) -> bool:
     return all(
         in_type(arg.value, arg.type) or arg.type.kind == "INTERVAL" for arg in args(term) if isinstance(arg, Const)

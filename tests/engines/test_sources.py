@@ -6,7 +6,7 @@ import datetime
 import gzip
 import os
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 
 import duckdb
@@ -17,9 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from privql.engines.duckdb import DuckDBEngine
+from privql.engines.duckdb.dialect import DUCKDB
 from privql.engines.duckdb.sources import STORED_TEXT, _read_column, read_scan, readable_as
 from privql.engines.interface import EngineError, Source
+from privql.engines.sql.expressions import Spelled
 from privql.engines.sql.relations import Names
+from privql.engines.sql.stored import Table, read_table
 from privql.kernel.features import Tally
 from privql.kernel.scalars import BOOL, DATE, FLOAT, INT, TEXT, TIMESTAMP, ValueType, decimal
 from privql.kernel.sums import Sums
@@ -255,6 +258,19 @@ def test_what_every_account_may_write_is_not_read(name: str, tmp_path: Path) -> 
         exposed.chmod(kept)
     folder.chmod(0o1777)  # others may add files, and change none
     assert read(source, ("a", INT)) == [(1,)]
+
+
+@pytest.mark.parametrize("declared", [INT, TEXT, DATE, FLOAT, PRICE], ids=str)
+@pytest.mark.parametrize("stored", [INT, TEXT, DATE, FLOAT, PRICE, None], ids=str)
+def test_rows_of_nobody_are_left_out_unless_there_can_be_none(declared: ValueType, stored: ValueType | None) -> None:
+    """Where the source itself sees to it, and what it stores is read as it is: a date may be none of the calendar."""
+    for filled, loose in product((True, False), repeat=2):
+        found = None if stored is None else Spelled('"u"', stored, leaf=True, loose=loose)
+        table = Table("t", {"u": "any"}, filled=frozenset("u" if filled else ()))
+        scan = Scan("t", Unit("person"), ("U", declared), False, ())
+        rows = read_table(scan, table, Names(), DUCKDB, lambda own, physical, found=found: found)
+        surely = filled and not loose and stored == declared and declared in (INT, TEXT)
+        assert ("IS NOT NULL" not in rows.sql(rows.owner.sql)) == surely
 
 
 def test_complete_is_what_lacks_nothing_in_any_column() -> None:

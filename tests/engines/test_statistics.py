@@ -42,6 +42,14 @@ def test_a_left_join_without_partners_keeps_its_rows(engine: DuckDBEngine) -> No
         assert engine.run(each, b"").tolist() == [[3]]
 
 
+def test_the_engine_is_told_when_to_consult_them(engine: DuckDBEngine) -> None:
+    lonely = with_a_total_of_1(Join("LEFT", OURS, THEIRS, (), NOBODY))
+    for each, wanted in ((lonely, False), (with_a_total_of_1(OURS), True), (lonely, False)):
+        engine.run(each, b"")
+        ((off,),) = engine._connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+        assert ("statistics_propagation" not in off.split(",")) == wanted
+
+
 def test_they_are_consulted_for_one_table_alone(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     consulted: list[bool] = []
     monkeypatch.setattr(session, "consult_statistics", lambda _, yes: consulted.append(yes))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privql.engines.duckdb.sources import readable_as
+from privql.engines.duckdb.sources import readable_as, whatever_is_asked
 from privql.engines.sql.expressions import name
 from privql.engines.sql.references import read_by
 from privql.engines.sql.stored import Table
@@ -39,8 +39,8 @@ def without_rows(
     try:
         for at, (source, columns) in enumerate(read.items()):
             known = table(source)
-            if not known.columns:  # JSON: whatever is asked for, as text
-                known = replace(known, columns=dict.fromkeys(columns, "VARCHAR"))
+            if not known.columns:  # JSON
+                known = replace(known, columns=whatever_is_asked(columns))
             own = [found for column in columns if (found := known.column(column)) is not None]
             types = {name(column): readable_as(known.columns[column]) for column in dict.fromkeys(own)}
             types |= _PLACES if known.place or not types else {}

@@ -12,7 +12,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -130,12 +130,18 @@ def _json(listing: str, columns: Mapping[str, str]) -> str:
 # ---- columns as declared
 
 
+def whatever_is_asked(columns: Iterable[str]) -> Mapping[str, str]:
+    """The columns of JSON, as text: one of which nothing is asked if need be, so that there are rows."""
+    return dict.fromkeys(columns, "VARCHAR") or {"any": "VARCHAR"}
+
+
 def read_scan(scan: Scan, table: Table, names: Names) -> Rows:
-    if not table.columns:  # JSON: whatever is asked for, as text
+    if not table.columns:  # JSON
         wanted = dict(scan.columns)
         if scan.unit_column is not None:
             wanted.setdefault(*scan.unit_column)
-        table = Table(_json(table.relation, dict.fromkeys(wanted, "")), dict.fromkeys(wanted, "VARCHAR"))
+        columns = whatever_is_asked(wanted)
+        table = Table(_json(table.relation, columns), columns)
     return read_table(scan, table, names, DUCKDB, _read_column)
 
 

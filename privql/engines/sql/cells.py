@@ -29,8 +29,10 @@ def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]
                 columns.append(_sum(total, found))
             case Balance(steps=steps):
                 counted, added = _count(tally, found), _sum(total, found)
-                if max(_most(counted) * max(abs(steps.low), abs(steps.high)), _most(added)) >= _SAFE:
-                    counted, added = counted.astype(object), added.astype(object)
+                if (
+                    _most(counted) * max(abs(steps.low), abs(steps.high)) >= _SAFE
+                ):  # which is no less than what is added
+                    counted = counted.astype(object)
                 columns += [added - steps.low * counted, steps.high * counted - added]
             case Powers():
                 columns += _terms(contribution, [_count(tally, found), *(_sum((one,), found) for one in total)])
@@ -87,8 +89,8 @@ def _sum(totals: tuple[Summed, ...], found: Mapping[str, npt.NDArray[Any]]) -> n
     if not total.null_as:
         return added
     nulls = np.asarray(found[total.rows]) - np.asarray(found[total.present])
-    if max(_most(nulls) * abs(total.null_as), _most(added)) >= _SAFE:
-        nulls, added = nulls.astype(object), added.astype(object)
+    if _most(nulls) * abs(total.null_as) >= _SAFE:
+        nulls = nulls.astype(object)
     return np.asarray(added - nulls * total.null_as)
 
 

@@ -90,7 +90,7 @@ def _first(public: Rows, by: list[str], most: int, draft: Draft) -> Rows:
 def same_unit(left: Rows, right: Rows) -> tuple[str, str]:
     """Rows that are their own units are known by their place in a file; in other sources they have none."""
     related = left.owner.type == right.owner.type and left.rows_of == right.rows_of
-    if not related or not (left.steady and right.steady):
+    if not related or not left.steady:  # then the other is as steady, being of the same table
         raise EngineError("unsupported")
     return left.owner.sql, right.owner.sql
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import chain
 from math import ceil, floor
 
 from privql.engines.interface import EngineError
@@ -47,7 +48,8 @@ def _can_only_be(below: Rows, value: Scalar, members: Collection[Value]) -> bool
         case Listed(term=Apply(args=(Apply(args=(_, *declared)), *_))):
             return {None, *(one.value for one in declared if isinstance(one, Const))} <= set(members)
         case Clamp(column=column, low=low, high=high) if column.type == INT:
-            return None in members and set(range(ceil(low), floor(high) + 1)) <= set(members)
+            listed = set(members)  # of a range that may be as wide as numbers are, no more is looked at than is listed
+            return all(one in listed for one in chain((None,), range(ceil(low), floor(high) + 1)))
         case _:
             return False
 
