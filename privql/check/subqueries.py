@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from privql.check.around import beside_private, each, names_outside, seen_from_inside, seen_from_outside
+from privql.check.columns import produced
 from privql.check.conditions import both, conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
@@ -47,11 +48,6 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     context.correlations.append(tied)
     rel, columns = checked(query, context, around)
     context.correlations.pop()
-    if tied.row is not None:
-        rel = each(rel, tied, context)
-        tied = replace(tied, on=[(Field(rel.number, INT), Field(rel.row, INT))])
-    else:
-        rel, tied = seen_from_outside(rel, tied, context), _outside(tied, context)
     if kind != "exists" and len(columns) != 1:
         raise refuse(
             "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
@@ -61,6 +57,13 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
+        if operand is not None:
+            rel, column = _comparable(rel, column, operand, span, context)
+    if tied.row is not None:
+        rel = each(rel, tied, context)
+        tied = replace(tied, on=[(Field(rel.number, INT), Field(rel.row, INT))])
+    else:
+        rel, tied = seen_from_outside(rel, tied, context), _outside(tied, context)
     if private(rel) and not isinstance(rel, Each) and not _of_this_unit(kind, op, operand, column, tied, context):
         raise not_this_units(query, place.scope, span, kind == "exists", context)
     if kind == "exists":
@@ -72,7 +75,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
             domain = domain.union(context.domain_of(tied.default, {}))
     else:
         assert column is not None and operand is not None
-        operand = _compared(operand, column, span)
+        operand = replace(operand, term=_met(operand, column, span)[0])
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain).with_null()
     otherwise: Scalar | None = None
     if tied.released or not beside_private(place.scope, context):
@@ -114,17 +117,25 @@ def _tied_again(rel: Rel, tied: Correlation) -> Rel:
     return rel if condition is None else Where(rel, condition)
 
 
-def _compared(operand: Typed, column: Attribute, span: Span) -> Typed:
-    meet = apply("eq", [operand, Typed(Field(column.id, column.type), column.domain, span)], span)
-    assert isinstance(meet.term, Apply)
-    if meet.term.args[1] != Field(column.id, column.type):
-        raise refuse(
-            "PQL0301",
-            f"{operand.type} is compared with a query of {column.type}",
-            span,
-            help=f"cast in the query: `SELECT CAST({column.name} AS {operand.type})`",
-        )
-    return Typed(meet.term.args[0], operand.domain, span)
+def _comparable(rel: Rel, column: Attribute, operand: Typed, span: Span, context: Context) -> tuple[Rel, Attribute]:
+    """The query with its column in the type in which the two are compared."""
+    there = _met(operand, column, span)[1]
+    if there == Field(column.id, column.type):
+        return rel, column
+    if column.locates is not None:  # through a type that rounds, two units would be one
+        help = f"compare it with what is {column.type}, too"
+        raise refuse("PQL0301", f"{operand.type} is compared with a query of {column.type}", span, help=help)
+    domain = context.domain_of(there, {})
+    cast = context.add(replace(column, id=context.fresh(), type=there.type, domain=domain))
+    kept = ((id, Field(id, type)) for id, type in produced(rel).items())
+    return Compute(rel, (*kept, (cast.id, there))), cast
+
+
+def _met(operand: Typed, column: Attribute, span: Span) -> tuple[Scalar, Scalar]:
+    met = apply("eq", [operand, Typed(Field(column.id, column.type), column.domain, span)], span)
+    assert isinstance(met.term, Apply)
+    here, there = met.term.args
+    return here, there
 
 
 def _of_this_unit(

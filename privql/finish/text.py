@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 
 MOST_ROWS = 200
+_MANY = 1e15  # an error of so many says no more in all of its digits
 
 Cell = object  # None, bool, int, float, Decimal, str, date, datetime
 
@@ -56,7 +57,7 @@ def _cell(value: Cell, halfwidth: float | None) -> tuple[str, str]:
         case int():
             return str(value), _error(halfwidth, 0)
         case float():
-            if halfwidth is None or not 0 < halfwidth < math.inf:
+            if halfwidth is None or not 0 < halfwidth < _MANY:
                 return f"{value:.6g}", _error(halfwidth, 0)
             digits = min(12, max(0, 1 - math.floor(math.log10(halfwidth))))
             return f"{value:.{digits}f}", _error(halfwidth, digits)
@@ -71,8 +72,10 @@ def _error(halfwidth: float | None, digits: int) -> str:
     """Rounded up: what is promised must hold for what is printed."""
     if halfwidth is None:
         return ""
-    if not math.isfinite(halfwidth):
+    if halfwidth == math.inf:
         return " ± ∞"
+    if halfwidth >= _MANY:
+        return f" ± {Context(prec=3, rounding=ROUND_CEILING).create_decimal(halfwidth):.2e}"
     scale = 10**digits
     return f" ± {math.ceil(halfwidth * scale - 1e-9) / scale:.{digits}f}"
 

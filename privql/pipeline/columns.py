@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from typing import Any
 
 from privql.check.env import USUAL
 from privql.check.relations import Attribute, CheckedQuery, Label
+from privql.domains.arithmetic import limits
 from privql.finish.origins import trace
 from privql.frozen import frozen
 from privql.plan.program import Plan
+
+_LARGEST_DOUBLE = Fraction(sys.float_info.max)
 
 
 @frozen
@@ -36,6 +40,14 @@ class OutputColumn:
     @property
     def domain(self) -> str:
         return self.attribute.domain.describe(self.attribute.type)
+
+    @property
+    def beyond(self) -> bool:
+        """Its noise alone may be more than its type holds, and it NULL."""
+        type = self.attribute.type
+        return self.halfwidth95 is not None and self.halfwidth95 > (
+            _LARGEST_DOUBLE if type.kind == "FLOAT" else limits(type)[1]
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

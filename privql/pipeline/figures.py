@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 
 from privql.domains import number_text
@@ -12,6 +13,9 @@ from privql.kernel.cost import amount_text
 
 def rough(error: Fraction) -> str:
     """Four digits or the whole part, rounded up: what is promised holds for what is printed."""
+    if error >= 10**15:
+        place = magnitude(error) - 3
+        return f"{Decimal(math.ceil(error / 10**place)).scaleb(place):.3e}"
     places = max(0, 3 - magnitude(error))
     return number_text(Fraction(math.ceil(error * 10**places), 10**places))
 

@@ -173,7 +173,8 @@ class StatementCheck:
         out = [f"line {self.line}: {self.kind}, {cost}{again}{groups}"]
         for column in self.columns:
             error = f" ± {rough(column.halfwidth95)} (95%)" if column.halfwidth95 is not None else ""
-            out.append(f"  {column.name}: {column.type} {column.label}{error}")
+            beyond = f", NULL where it is too large for {column.type}" if column.beyond else ""
+            out.append(f"  {column.name}: {column.type} {column.label}{error}{beyond}")
         return "\n".join([*out, *(str(d) for d in self.diagnostics)])
 
     def to_json(self) -> dict[str, Any]:

@@ -85,6 +85,12 @@ SELECT name FROM regions r WHERE EXISTS (SELECT 1 FROM stations s WHERE s.code =
 SELECT name FROM regions r WHERE NOT EXISTS (SELECT 1 FROM stations s WHERE s.code = r.code)
 SELECT name FROM regions WHERE population > ALL (SELECT staff * 20 FROM stations WHERE staff IS NOT NULL)
 SELECT name FROM regions WHERE population = ANY (SELECT staff * 10 FROM stations)
+SELECT name FROM regions WHERE population > ANY (SELECT area * 6 FROM regions)
+SELECT name FROM regions WHERE area IN (SELECT staff FROM stations WHERE staff IS NOT NULL)
+SELECT id FROM stations WHERE height NOT IN (SELECT staff - 1 FROM stations WHERE staff IS NOT NULL)
+SELECT id FROM stations WHERE staff <= ALL (SELECT area / 3 FROM regions WHERE area IS NOT NULL)
+SELECT r.name FROM regions AS r WHERE r.population IN (SELECT s.height * 100 FROM stations AS s WHERE s.code = r.code)
+SELECT r.name FROM regions AS r WHERE r.area > ANY (SELECT s.staff FROM stations AS s WHERE s.id < r.population)
 SELECT name, (SELECT MAX(height) FROM stations s WHERE s.code = r.code) FROM regions r
 SELECT code, (SELECT MAX(height) FROM stations s WHERE s.code = r.code), COUNT(*) FROM regions r GROUP BY r.code
 SELECT open, (SELECT COUNT(*) FROM regions q WHERE q.open = r.open) FROM regions r GROUP BY open

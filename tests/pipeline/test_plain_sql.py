@@ -28,6 +28,9 @@ QUERIES = [
     "SELECT DATE_TRUNC('month', admitted), SUM(age * 2 - 1) FROM patients"
     " WHERE admitted >= DATE '2024-06-01' AND sex LIKE 'F%' GROUP BY 1",
     "SELECT sex, AVG(cost) - AVG(age) FROM patients WHERE cost > 100.5 GROUP BY sex",
+    "SELECT COUNT(*) FROM patients AS p"
+    " WHERE cost > ANY (SELECT q.age * 20 FROM patients AS q WHERE q.patient_id = p.patient_id)",
+    "SELECT COUNT(*) FROM patients WHERE FLOOR(cost / 100) IN (SELECT v FROM (VALUES (2.0), (5.0), (9.0)) AS t(v))",
     "SELECT smoker, ROUND(SUM(COALESCE(cost, 0)) / COUNT(*), 2) FROM patients GROUP BY smoker",
 ]
 
