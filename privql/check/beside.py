@@ -8,7 +8,7 @@ place where all of its columns are in sight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeGuard
@@ -28,6 +28,7 @@ from privql.check.relations import (
     PrivateScan,
     PublicScan,
     Rel,
+    Shared,
     Sorted,
     Where,
     Windowed,
@@ -219,14 +220,31 @@ def rows_per_unit(rel: Rel, context: Context) -> int | None:
 
 
 def _is_row(side: Rel, pairs: Sequence[tuple[Scalar, ...]], context: Context) -> bool:
-    """Whether an equality names one row of this side, by its key."""
-    while isinstance(side, Where):
-        side = side.input
-    if not isinstance(side, PrivateScan | PublicScan):
-        return False
-    table = context.env.catalog.table(side.table)
-    keys = {id for id, name, _ in side.columns if table is not None and (name,) in table.keys}
-    return any(isinstance(term, Field) and term.name in keys for pair in pairs for term in pair)
+    """Whether equalities with what this side does not read name one row of it, by its key."""
+    own = produced(side).keys()
+    turned = [turned for pair in pairs for turned in (pair, pair[::-1])]
+    return _by_key(
+        side, {one.name for one, other in turned if isinstance(one, Field) and not fields(other) & own}, context
+    )
+
+
+def _by_key(rel: Rel, columns: Collection[str], context: Context) -> bool:
+    match rel:
+        case Where(input=input):
+            return _by_key(input, columns, context)
+        case Compute(input=input, columns=computed):
+            named = {value.name for id, value in computed if id in columns and isinstance(value, Field)}
+            return _by_key(input, named, context)
+        case Shared(name=name, columns=renamed):
+            back = {there for here, there, _ in renamed if here in columns}
+            return _by_key(dict(context.shared)[name], back, context)
+        case PrivateScan(table=name) | PublicScan(table=name):
+            table = context.env.catalog.table(name)
+            assert table is not None
+            known = {named for id, named, _ in rel.columns if id in columns}
+            return any(known.issuperset(key) for key in table.keys)
+        case _:
+            return False
 
 
 def one_unit(left: Rel, right: Rel, span: Span, context: Context) -> None:

@@ -184,8 +184,10 @@ def _binary(node: ast.Binary, place: Place) -> Typed:
 
 def _flat(op: str, left: Typed, right: Typed, span: Span) -> Typed:
     """`a AND b AND c` is one conjunction: equal however it was bracketed, and no deeper than it is long."""
-    if op == "or" and right.domain.values == (False,) and not right.domain.nullable and left.type == BOOL:
-        return left  # what cannot be true ties nothing, and unties nothing
+    if op == "or" and left.type == right.type == BOOL:
+        for one, other in ((left, right), (right, left)):
+            if other.domain.values == (False,) and not other.domain.nullable:
+                return one  # what cannot be true ties nothing, and unties nothing
     sides = [coerce(s, BOOL) if s.type.kind == "NULL" or s.free else s for s in (left, right)]
     if isinstance(sides[0].term, Apply) and sides[0].term.op == op and sides[1].type == BOOL:
         term = Apply(op, (*sides[0].term.args, sides[1].term), BOOL)

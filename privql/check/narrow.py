@@ -33,12 +33,9 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
             return _all(each) if (op == "and") == holds else _any(each)
         case Apply(op=("eq" | "ne" | "lt" | "le" | "gt" | "ge") as op, args=(left, right)):
             relation = op if holds else _NEGATE[op]
-            found = _compared(left, relation, right, domain_of)
-            found |= {
-                id: domain
-                for id, domain in _compared(right, _FLIP[relation], left, domain_of).items()
-                if id not in found
-            }
+            found = _all(
+                [_compared(left, relation, right, domain_of), _compared(right, _FLIP[relation], left, domain_of)]
+            )
             if or_null:
                 found = _null_again(found, domain_of, (left, right))
             if found and all(isinstance(side, Const) or _column(side) is not None for side in (left, right)):
@@ -59,7 +56,7 @@ def facts(condition: Scalar, domain_of: DomainOf, holds: bool = True, or_null: b
             if column is None:
                 return tried(condition, domain_of, holds, or_null)
             known = domain_of(column)
-            return {column.name: Domain(values=(), nullable=known.nullable) if holds else known.with_null(False)}
+            return {column.name: finite((), known.nullable, known.grid) if holds else known.with_null(False)}
         case Apply(op="is_true", args=(inner,)):
             return facts(inner, domain_of, holds, not holds)
         case Apply(op="is_false", args=(inner,)):

@@ -166,6 +166,26 @@ MENDED = [  # pairs that once had another price
         "SELECT SUM(c.code * 2) FROM visits v JOIN codes c ON v.ward = c.label",
         "SELECT SUM(CLAMP(c.code * 2, -1000000, 1000000)) FROM visits v JOIN codes c ON v.ward = c.label",
     ),
+    (
+        "SELECT SUM(age) FILTER (WHERE age < age) FROM adults",
+        "SELECT SUM(age) FILTER (WHERE age > age) FROM adults",
+    ),
+    (
+        "SELECT SUM(minutes) FROM visits WHERE minutes < 1 OR pid IS NULL",
+        "SELECT SUM(minutes) FROM visits WHERE pid IS NULL OR minutes < 1",
+    ),
+    (
+        "SELECT SUM(t.place) FROM (SELECT p.pid, RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS place"
+        " FROM patients AS p JOIN wards AS w ON p.ward = w.ward) AS t",
+        "SELECT SUM(t.place) FROM (SELECT p.pid, RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS place"
+        " FROM patients AS p JOIN (SELECT * FROM wards) AS w ON p.ward = w.ward) AS t",
+    ),
+    (
+        "SELECT SUM(t.place) FROM (SELECT p.pid, RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS place"
+        " FROM patients AS p JOIN wards AS w ON p.ward = w.ward) AS t",
+        "WITH wards AS (SELECT * FROM wards) SELECT SUM(t.place) FROM (SELECT p.pid, RANK() OVER"
+        " (PARTITION BY p.pid ORDER BY w.floor) AS place FROM patients AS p JOIN wards AS w ON p.ward = w.ward) AS t",
+    ),
 ]
 
 

@@ -103,3 +103,4 @@
 0|SELECT COUNT(*) FROM patients p WHERE p.age <= (SELECT COUNT(*) FROM codes c WHERE c.code <> (SELECT COALESCE(SUM(v.minutes), 0) FROM visits v WHERE v.ward <> 'a' AND v.ward = c.label))
 1|SELECT w.ward, (SELECT COUNT(*) FROM visits v WHERE v.ward <> 'a' AND v.ward = w.ward) FROM wards w
 1|SELECT p.job, COUNT(*), AVG(CLAMP((SELECT AVG(v.minutes) FROM visits v), -2, 20)) FROM patients p GROUP BY p.job
+1|SELECT t.x <> 1, COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS x FROM patients AS p LEFT JOIN wards AS w ON w.ward = w.ward) AS t GROUP BY 1
