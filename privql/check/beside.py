@@ -206,9 +206,9 @@ def rows_per_unit(rel: Rel, context: Context) -> int | None:
             ours = rows_per_unit(left, context) if private(left) else 1
             theirs = rows_per_unit(right, context) if private(right) else 1
             pairs = [test.args for test in conjuncts(on) if isinstance(test, Apply) and test.op == "eq"]
-            if _is_row(right, pairs, context):
+            if private(left) and _is_row(right, pairs, context):
                 return ours
-            if _is_row(left, pairs, context) and kind != "LEFT":
+            if private(right) and kind != "LEFT" and _is_row(left, pairs, context):
                 return theirs
             if not (private(left) and private(right)):
                 return None

@@ -160,7 +160,9 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
             collector.exact.values()
         )
         kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others, node.span) == Const(True, BOOL)
-        context.correlations[-1].default = of_nothing(items[0].value.term, counts, others, node.span) if kept else None
+        frame = context.correlations[-1]
+        frame.default = of_nothing(items[0].value.term, counts, others, node.span) if kept else None
+        frame.one = "HAVING" not in tests
     return made, columns
 
 

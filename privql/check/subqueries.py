@@ -16,7 +16,7 @@ from privql.check.conditions import both, conjuncts
 from privql.check.inside import read_inside, replaced
 from privql.check.named import private
 from privql.check.opaque import alike
-from privql.check.operations import apply, not_yet
+from privql.check.operations import OPERATORS, apply, not_yet
 from privql.check.relations import Attribute, Compute, Each, Label, Rel, Subquery, SubqueryKind, Where
 from privql.check.repairs import not_this_units
 from privql.check.scope import Scope
@@ -42,6 +42,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
 
     context = place.context
+    against: Typed | None = None
     above = place.collector
     tied = Correlation(query.body, released=above is not None and above.grouped and above.label is not Label.PRIVATE)
     around = place.scope if tied.released else seen_from_inside(place.scope, tied, context)
@@ -57,7 +58,11 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
-        if operand is not None:
+        if operand is not None and tied.default is not None and not tied.one:
+            raise not_yet("HAVING in a correlated aggregate that is compared with", span, "compare it by WHERE outside")
+        if operand is not None and tied.one:
+            against, kind, operand = operand, "scalar", None
+        elif operand is not None:
             rel, column = _comparable(rel, column, operand, span, context)
     if tied.row is not None:
         rel = each(rel, tied, context)
@@ -95,10 +100,16 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
     context.add(Attribute(id, kind, result, domain, label, span=span))
     if otherwise is None:
-        return Typed(Field(id, result), domain, span)
+        return _against(against, op, Typed(Field(id, result), domain, span))
     found = context.add(Attribute(context.fresh(), "exists", BOOL, Domain(), label, span=span)).id
     context.subqueries[found] = Subquery("exists", rel, None)
-    return Typed(Apply("case", (Field(found, BOOL), Field(id, result), otherwise), result), domain, span)
+    value = Typed(Apply("case", (Field(found, BOOL), Field(id, result), otherwise), result), domain, span)
+    return _against(against, op, value)
+
+
+def _against(operand: Typed | None, op: str, value: Typed) -> Typed:
+    """Of one row, `IN` and `ANY` and `ALL` ask what a comparison does."""
+    return value if operand is None else apply(OPERATORS["<>" if op == "!=" else op], [operand, value], value.span)
 
 
 def _outside(tied: Correlation, context: Context) -> Correlation:

@@ -67,6 +67,7 @@ class Correlation:
     on: list[tuple[Scalar, Scalar]] = field(default_factory=list)  # outside, inside
     where: list[Scalar] = field(default_factory=list)
     default: Scalar | None = None
+    one: bool = False  # it aggregates: one row for each around, whether any matches or none
     seen: dict[str, Field] = field(default_factory=dict)  # the columns around by the names they have inside
     private: set[str] = field(default_factory=set)  # those of rows that are, or will be, private
     number: str = ""  # of the rows around, if the query is answered for each of them

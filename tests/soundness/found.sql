@@ -104,3 +104,5 @@
 1|SELECT w.ward, (SELECT COUNT(*) FROM visits v WHERE v.ward <> 'a' AND v.ward = w.ward) FROM wards w
 1|SELECT p.job, COUNT(*), AVG(CLAMP((SELECT AVG(v.minutes) FROM visits v), -2, 20)) FROM patients p GROUP BY p.job
 1|SELECT t.x <> 1, COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS x FROM patients AS p LEFT JOIN wards AS w ON w.ward = w.ward) AS t GROUP BY 1
+0|SELECT COUNT(*) FROM patients p WHERE 0 IN (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2)
+0|SELECT COUNT(*) FROM patients p WHERE 3 NOT IN (SELECT SUM(v.minutes) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2)
