@@ -59,7 +59,7 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
         if operand is not None and tied.default is not None and not tied.one:
-            raise not_yet("HAVING in a correlated aggregate that is compared with", span, "compare it by WHERE outside")
+            raise not_yet(f"HAVING in an aggregate for each row beside {kind.upper()}", span, "write `x = (SELECT …)`")
         if operand is not None and tied.one:
             against, kind, operand = operand, "scalar", None
         elif operand is not None:

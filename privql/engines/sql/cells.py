@@ -29,9 +29,8 @@ def cells(sums: Sums, statement: Statement, found: Mapping[str, npt.NDArray[Any]
                 columns.append(_sum(total, found))
             case Balance(steps=steps):
                 counted, added = _count(tally, found), _sum(total, found)
-                if (
-                    _most(counted) * max(abs(steps.low), abs(steps.high)) >= _SAFE
-                ):  # which is no less than what is added
+                farthest = max(abs(steps.low), abs(steps.high))
+                if _most(counted) * farthest >= _SAFE:  # which is no less than what is added
                     counted = counted.astype(object)
                 columns += [added - steps.low * counted, steps.high * counted - added]
             case Powers():
