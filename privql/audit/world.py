@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from privql.frozen import frozen
 from privql.kernel.scalars import Value
 from privql.names import fold
 from privql.policy.catalog import Catalog, Column, Table
-from privql.policy.dummy import PublicValues, distinct, nth_unit
+from privql.policy.dummy import PublicValues, nth_unit, numbered
 
 _FRESH = 6000  # different values of a key
 
@@ -123,16 +123,15 @@ class World:
         return tuple(out)
 
     @cached_property
-    def _values(self) -> dict[tuple[str, str], list[Value]]:
+    def _fresh(self) -> dict[tuple[str, str], Callable[[int], Value]]:
         return {}
 
     def fresh(self, table: Table, column: Column, at: int) -> Value:
         """The value number `at` of a key; None where there are not so many."""
         place = table.name, column.name
-        if place not in self._values:
-            self._values[place] = distinct(column, _FRESH, None)
-        found = self._values[place]
-        return found[at] if at < len(found) else None
+        if place not in self._fresh:
+            self._fresh[place] = numbered(column, _FRESH)
+        return self._fresh[place](at)
 
     def holding(self, units: Database, nobody: Bag = ()) -> Tables:
         """These units' rows, and some of nobody: a row that would break the owner's word is left out."""

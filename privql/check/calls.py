@@ -12,7 +12,7 @@ from privql.check.features import feature
 from privql.check.made_of import of_pairs
 from privql.check.measured import measured
 from privql.check.moments import UNIT_FIRST, unit, unit_first
-from privql.check.operations import VOLATILE, apply, known_from, not_yet, volatile
+from privql.check.operations import VOLATILE, apply, branches, not_yet, volatile
 from privql.check.picked import mode
 from privql.check.ranked import placed, ranked
 from privql.check.scope import unknown_name
@@ -74,8 +74,8 @@ def _scalar(node: ast.Call, name: str, place: Place) -> Typed:
     if by_name is not None:
         args.insert(by_name[0], constants.string(by_name[1], node.span))
     if op == "if" and len(args) == 3:
-        args[1] = ex.typed(node.args[1], place.knowing(known_from(args[0], place)))
-        args[2] = ex.typed(node.args[2], place.knowing(known_from(args[0], place, holds=False, or_null=True)))
+        args[0], then, otherwise = branches(args[0], place)
+        args[1:] = ex.typed(node.args[1], then), ex.typed(node.args[2], otherwise)
     if op == "substring" and len(args) == 2 and args[1].type.kind == "TEXT":
         op = "regexp_part"
     for at in constant_args(op):

@@ -14,9 +14,9 @@ from privql.check.operations import (
     OPERATORS,
     agree,
     apply,
+    branches,
     cast,
     coerce,
-    known_from,
     negated,
     not_yet,
     sized,
@@ -224,8 +224,8 @@ def _case(node: ast.Case, place: Place) -> Typed:
             test = apply("eq", [subject, typed(when, here)], when.span)
         else:
             test = condition(when, here, "WHEN")
-        parts += [test, typed(then, here.knowing(known_from(test, here)))]
-        here = here.knowing(known_from(test, here, holds=False, or_null=True))
+        test, there, here = branches(test, here)
+        parts += [test, typed(then, there)]
     otherwise = typed(node.otherwise, here) if node.otherwise is not None else const(None, NULL, node.span)
     results = agree("case", [*parts[1::2], otherwise])
     return apply(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from privql.check import constants
 from privql.check.misfits import misfit
 from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
-from privql.domains import Domain
+from privql.domains import Domain, finite
 from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
 from privql.kernel.scalars import BOOL, DATE, Apply, Const, Value, ValueType
 
@@ -146,6 +147,17 @@ def agree(op: str, args: Sequence[Typed]) -> Sequence[Typed]:
 
 def known_from(value: Typed, place: Place, holds: bool = True, or_null: bool = False) -> dict[str, Domain]:
     return facts(value.term, lambda term: place.context.domain_of(term, place.facts), holds, or_null)
+
+
+def branches(test: Typed, place: Place) -> tuple[Typed, Place, Place]:
+    """A test, and where it holds and where it does not; it has no other answer where no row gets to one of them."""
+    holds, fails = known_from(test, place), known_from(test, place, holds=False, or_null=True)
+    never, always = (any(one.impossible for one in known.values()) for known in (holds, fails))
+    if always and not never:
+        test = replace(test, domain=finite((True,), False))
+    elif never and not always:
+        test = replace(test, domain=finite((False,), test.domain.nullable))
+    return test, place.knowing(holds), place.knowing(fails)
 
 
 def not_yet(what: str, span: Span, help: str = "") -> Exception:

@@ -170,7 +170,7 @@ def _note_if_none_pass(facts: Mapping[str, Domain], span: Span, context: Context
     """A misspelt value is paid for like any other, and its numbers look like an answer."""
     for id, left in facts.items():
         known = context.column_domain(id)
-        if left.empty and not left.nullable and not known.empty and id in context.attributes:
+        if left.impossible and not known.empty and id in context.attributes:
             column = context.attributes[id]
             context.notes.append(
                 Diagnostic(

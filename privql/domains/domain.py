@@ -49,6 +49,11 @@ class Domain:
         return self.low is not None and self.high is not None and self.low > self.high
 
     @property
+    def impossible(self) -> bool:
+        """Not even NULL: no row comes here."""
+        return self.empty and not self.nullable
+
+    @property
     def only(self) -> Value:
         """The one value that there can be, beside NULL; None where there can be others."""
         return self.values[0] if self.values is not None and len(self.values) == 1 else None

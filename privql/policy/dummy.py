@@ -7,6 +7,7 @@ declared and are the same in every table, so that joins find something.
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -91,7 +92,7 @@ def _units_of_rows(table: Table, rows: int) -> list[int]:
 def nth_unit(column: Column, index: int) -> Value:
     """The same units in every table that tells them by the same type."""
     plain = replace(column, name=column.unit or column.name, references=None, values_from=None)
-    return distinct(plain, index + 1, None)[index]
+    return numbered(plain, index + 1)(index)
 
 
 def _referenced(reference: tuple[str, str], catalog: Catalog, rows: int) -> list[Value] | None:
@@ -106,14 +107,21 @@ def _referenced(reference: tuple[str, str], catalog: Catalog, rows: int) -> list
 
 def distinct(column: Column, count: int, known: Sequence[Value] | None) -> list[Value]:
     """Up to `count` different values of a column, in order."""
-    listed = known if known is not None else column.domain.values
+    if known is not None:
+        return list(known[:count])
+    found = map(numbered(column, count), range(count))
+    return list(itertools.takewhile(lambda value: value is not None, found))
+
+
+def numbered(column: Column, count: int) -> Callable[[int], Value]:
+    """Of up to `count` different values of a column, in order, any one by its number; NULL beyond the last."""
+    listed = column.domain.values
     if listed is not None:
-        return list(listed[:count])
+        return lambda index: listed[index] if index < len(listed) else None
     if column.type.kind == "TEXT":
-        return [f"{column.name}-{index + 1}" for index in range(count)]
+        return lambda index: f"{column.name}-{index + 1}"
     low, high, step = _range(column, count)
-    values = (low + index * step for index in range(count))
-    return [_typed(value, column) for value in values if value <= high]
+    return lambda index: _typed(low + index * step, column) if low + index * step <= high else None
 
 
 def _varied(column: Column, count: int, known: Sequence[Value] | None, choice: random.Random) -> list[Value]:
