@@ -91,7 +91,7 @@ def typed(node: ast.Expr, place: Place) -> Typed:
 
             return call(node, place)
         case ast.Row() | ast.ListOf() | ast.Index():
-            raise not_yet("rows and lists as values", node.span)
+            raise not_yet("rows and lists as values", node.span, "write each value as a column of its own")
         case ast.Star():
             raise refuse("PQL0301", "`*` is not a value", node.span, help="name a column, or write COUNT(*)")
         case ast.Named(name=name):

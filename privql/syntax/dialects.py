@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from privql.diagnostics import Diagnostic, Fix
+from privql.diagnostics import Diagnostic, Fix, Span
 from privql.syntax.place import Place
 
 _CHANGES = "the data are never changed or moved from here: the owner declares tables, and analysts ask queries"
@@ -36,9 +36,11 @@ _KINDS = {
     "ROLE": "analysts are named by `GRANT budget TO name`",
 }
 
+_UNCHANGED = "leave it out: a query changes nothing"
+_SAMPLED = "rows cannot be sampled across units; filter by a column"
 _WORDS = {
     "TOP": "write `LIMIT n` at the end",
-    "TABLESAMPLE": "rows cannot be sampled across units; filter by a column",
+    "TABLESAMPLE": _SAMPLED,
     "MINUS": "write `EXCEPT`",
     "REGEXP": "write `x ~ 'pattern'`",
     "RLIKE": "write `x ~ 'pattern'`",
@@ -67,6 +69,19 @@ _WORDS = {
     "COMMENT": "a comment starts with `--`",
     "IF": "leave `IF …` out; a condition in a query is `CASE WHEN … THEN … ELSE … END`",
     "LATERAL": "`LATERAL` stands before a query in parentheses, in FROM",
+    "APPLY": "write `CROSS JOIN LATERAL (SELECT …)`, or `LEFT JOIN LATERAL (SELECT …) ON TRUE`",
+    "INTO": "write `CREATE RELEASE name AS SELECT …` for an answer that is kept",
+}
+# What takes several words.
+_PHRASES = {
+    ("AT", "TIME", "ZONE"): "times are UTC; leave the time zone out",
+    ("FOR", "UPDATE"): _UNCHANGED,
+    ("FOR", "SHARE"): _UNCHANGED,
+    ("ORDER", "BY", "ALL"): "name what to sort by, or its place in SELECT: `ORDER BY 1, 2`",
+    ("USING", "SAMPLE"): _SAMPLED,
+    ("WITH", "CUBE"): "write `GROUP BY CUBE (a, b)`",
+    ("WITH", "EPSILON"): "write `SPEND EPSILON 1` at the end",
+    ("WITH", "ROLLUP"): "write `GROUP BY ROLLUP (a, b)`",
 }
 # GoogleSQL's words after `SELECT WITH`.
 _MANNERS = {
@@ -118,11 +133,30 @@ def foreign_word(place: Place) -> Diagnostic | None:
         advice = "leave it out: there are no escapes, and a quote inside is written twice, `''`"
         fix = Fix(place.spans[index - 1], "")
         return _refused(place, index - 1, f"a string has no prefix `{before}`", advice, fix)
+    for words, advice in _PHRASES.items():
+        for at in range(index - len(words), index - len(words) + 3):
+            if words == tuple(place.word_at(at + each) for each in range(len(words))):
+                return _refused(place, at, f"there is no `{' '.join(words)}`", advice)
+    if place.kind == "COMMA" and place.kind_at(index - 2) == "LIMIT":
+        return _first_of(place)
+    inside = _opened(place)
+    if inside is not None and place.word_at(inside) in ("PIVOT", "UNPIVOT"):
+        return _refused(place, inside, f"there is no {place.shown(inside)}", _WORDS[place.word_at(inside)])
     for at in (index, index - 1, index - 2) if place.kind_at(index - 1) == "LPAR" else (index, index - 1):
         found = place.word_at(at)
         if found in _WORDS and place.kind_at(at) in ("IDENT", "LATERAL"):
             return _refused(place, at, f"{place.shown(at)} has another name here", _WORDS[found])
     return None
+
+
+def _first_of(place: Place) -> Diagnostic:
+    """`LIMIT 20, 10`: the rows left out come first."""
+    index, instead, fixes = place.index, "10 OFFSET 20", []
+    if place.kind_at(index + 1) == "NUMBER" and place.reads(index - 1, 3, ["NUMBER", "OFFSET", "NUMBER"]):
+        skipped, kept = place.spans[index - 1], place.spans[index + 1]
+        instead = f"{place.text[kept.start : kept.end]} OFFSET {place.text[skipped.start : skipped.end]}"
+        fixes.append(Fix(Span(skipped.start, kept.end), instead))
+    return _refused(place, index, "`LIMIT` takes one number", f"write `LIMIT {instead}`", *fixes)
 
 
 def _google(place: Place) -> Diagnostic | None:

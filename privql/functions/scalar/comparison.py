@@ -80,10 +80,15 @@ def _clamp_typing(types: Types, constants: Constants) -> Resolved | None:
     shared = common(types, constants) if len(types) == 3 else None
     if shared is None or shared.kind in ("TEXT", "BOOL"):
         return None
-    low, high = padded(types, constants)[1:]
-    if low is not None and high is not None and low > high:  # type: ignore[operator]
+    if _ends_turned(padded(types, constants)) is not None:
         return None
     return Resolved("clamp", (shared, shared, shared), shared)
+
+
+def _ends_turned(known: Constants) -> str | None:
+    if len(known) != 3 or None in (ends := known[1:]) or isinstance(ends[0], (str, bool)):
+        return None
+    return "the low end stands first: it is above the high one" if ends[0] > ends[1] else None  # type: ignore[operator]
 
 
 def _clamped(value: Any, low: Any, high: Any) -> Value:
@@ -239,5 +244,6 @@ FUNCTIONS = (
         _clamp_domain,
         "`low` where x is below it, `high` where x is above it, else x. NULL stays NULL. The bounds are constants.",
         example("CLAMP(130, 0, 120)", 130, 0, 120, gives=120), constant_args=(1, 2),
+        objection=_ends_turned,
     ),
 )  # fmt: skip
