@@ -42,6 +42,11 @@ def misplaced(place: Place) -> Diagnostic | None:
     before = place.word_at(place.index - 1)
     if before == "BOUNDS" or (before == "SHARE" and kind in ("NUMBER", "PARAM", "LPAR")):
         return _own_clause(place, place.index - 1)
+    joined = kind in ("COMMA", "AND") and place.kind_at(place.index + 1) in ("DELTA", "EPSILON")
+    if latest == _PRIVACY and (joined or (kind == "EPSILON" and place.kind_at(place.index - 2) == "DELTA")):
+        fixes = (place.without(place.index),) if joined and place.reads(place.index, 1, []) else ()
+        message, advice = "ε and δ stand side by side, ε first", "write `SPEND EPSILON 1 DELTA 1e-6`"
+        return Diagnostic("PQL0108", message, place.span, help=advice, fixes=fixes)
     if kind in ("COMMA", "AS") and given and ranks[-1] == _PRIVACY:
         return _own_clause(place, given[-1][2])
     if kind == "EPSILON" and before == "MAX":
