@@ -222,9 +222,7 @@ class Release:
 
     def computed_spreads(self, confidence: Fraction) -> Mapping[int, Spread]:
         """By column, of those that were computed from noisy numbers and have no law of their own."""
-        if self.spreads is None or not any(computed(column) for column in self.columns):
-            return {}
-        found = self.spreads(confidence)
+        found = self.spreads(confidence) if self.spreads is not None else {}
         return {at: spread for at, spread in found.items() if self.columns[at].law is None}
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from privql.finish.table import Table
 from privql.kernel.scalars import INT, Value, ValueType
 from privql.kernel.sums import Hats, Powers
 from privql.post.run import PostProcessor
-from privql.post.shadows import Leaf, shadowed
+from privql.post.shadows import Leaf, Shadowed, shadowed
 
 _NUMBER = ("replicate", INT)
 _ROW = ("row", INT)
@@ -47,13 +48,22 @@ class Errors:
 
     made: Made
     rows: Sequence[tuple[Any, ...]]
+    lawless: frozenset[int]  # columns that may have an error which no law tells
     post: PostProcessor
     releases: Mapping[str, Release]
     dummies: Mapping[str, Table]
     known: dict[int, Mapping[int, Spread]] = field(default_factory=dict)
 
     def __call__(self, confidence: Fraction) -> Mapping[int, Spread]:
-        return self.of(replicates(max(self.size, len(self.rows)), confidence))
+        return self.of(replicates(max(self.size, len(self.rows)), confidence)) if self._any else {}
+
+    @cached_property
+    def _any(self) -> bool:
+        """Whether noise gets into any of these columns: where none does, none needs to be drawn."""
+        try:
+            return bool(self.lawless) and not self.lawless.isdisjoint(self._asked(0).columns)
+        except (EngineError, OverflowError):
+            return False
 
     @property
     def size(self) -> int:
@@ -71,12 +81,16 @@ class Errors:
                 self.known[count] = {}
         return self.known[count]
 
-    def _computed(self, count: int) -> Mapping[int, Spread]:
+    def _asked(self, count: int) -> Shadowed:
+        """The query over as many replicates, and the answer itself."""
         blocks = [_block_leaf(self.made.name, at, one, count) for at, one in enumerate(self.made.blocks)]
         blocks += [Leaf(table, None) for table in self.made.given]
         released = {name: _released_leaf(release, count) for name, release in self.releases.items()}
         every = Table((_NUMBER,), tuple((number,) for number in range(count + 1)))
-        asked = shadowed(self.made.query, blocks, released, every)
+        return shadowed(self.made.query, blocks, released, every)
+
+    def _computed(self, count: int) -> Mapping[int, Spread]:
+        asked = self._asked(count)
         if not asked.columns or not self.rows:
             return {}
         tables = {name: release.table for name, release in self.releases.items()}
@@ -119,7 +133,7 @@ def _block_leaf(name: str, at: int, one: NoisyBlock, count: int) -> Leaf:
         return Leaf(released, None, lost=lost)
     draws = generator(name, at, count)
     rows = [(0, number, *(row[place] for place in known)) for number, row in enumerate(released.rows)]
-    drawn = cells_without_noise(one.recipes, one.cells, _scales(one), count, draws)
+    drawn = cells_without_noise(one.recipes, one.cells, _scales(one), count, draws) if count else ()
     for replicate, cells in enumerate(drawn, start=1):
         table = _finished(one, cells)
         rows += [(replicate, number, *(row[place] for place in known)) for number, row in enumerate(table.rows)]

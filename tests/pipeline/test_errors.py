@@ -151,6 +151,24 @@ def test_of_some_numbers_nothing_is_told(session: Session) -> None:
         assert list(session.run(query).interval().columns) == []
 
 
+@pytest.mark.parametrize(("of", "columns"), [("LENGTH(area)", set()), ("LENGTH(area) + n", {2})])
+def test_noise_is_drawn_where_it_gets_to(
+    session: Session, monkeypatch: pytest.MonkeyPatch, of: str, columns: set[int]
+) -> None:
+    """No law tells the error of a length of a group's name: it has none."""
+    release = session.run(f"WITH x AS ({BY_YEAR}) SELECT area, n, {of} AS l FROM x")
+    drawn: list[int] = []
+
+    def counted(name: str, at: int, count: int) -> np.random.Generator:
+        drawn.append(count)
+        return generator(name, at, count)
+
+    monkeypatch.setattr("privql.pipeline.errors.generator", counted)
+    assert errors(release).lawless == {2}
+    assert release.computed_spreads(USUAL).keys() == columns
+    assert any(drawn) == bool(columns)
+
+
 def test_older_answers_are_read_and_their_laws_used(session: Session) -> None:
     release = session.run("CREATE RELEASE late AS SELECT year, COUNT(*) AS n FROM people GROUP BY year SPEND EPSILON 1")
     before = json.loads(release.to_bytes())
@@ -161,7 +179,7 @@ def test_older_answers_are_read_and_their_laws_used(session: Session) -> None:
     old = Release.from_bytes(json.dumps(before).encode())
     assert (old.rows, old.made, old.columns[1].law) == (release.rows, None, release.columns[1].law)
     asked = errors(session.run("SELECT SUM(n) AS n FROM late"))
-    spread = Errors(asked.made, asked.rows, asked.post, {"late": old}, {}).of(1999)[0]
+    spread = Errors(asked.made, asked.rows, asked.lawless, asked.post, {"late": old}, {}).of(1999)[0]
     assert np.std(spread.values) == pytest.approx(math.sqrt(12), rel=0.2)  # six cells of discrete Laplace noise, t = 1
     broken = {**json.loads(release.to_bytes()), "made": {"name": "?", "query": {"Unheard": {}}, "blocks": []}}
     assert Release.from_bytes(json.dumps(broken).encode()).made is None
@@ -179,7 +197,7 @@ def test_a_row_that_does_not_come_out_again_has_no_error(session: Session) -> No
 
 def replace_rows(found: Errors, rows: tuple[tuple[object, ...], ...]) -> Errors:
     made: Made = found.made
-    return Errors(made, rows, found.post, found.releases, found.dummies)
+    return Errors(made, rows, found.lawless, found.post, found.releases, found.dummies)
 
 
 def test_replicates_that_say_nothing_count_on_both_sides() -> None:
