@@ -104,6 +104,7 @@ CODES: Final[dict[str, str]] = {
     "PQL0732": "AT MOST changes nothing",
     "PQL0733": "a budget and a table do not meet",
     "PQL0734": "time cannot be padded to such a length",
+    "PQL0735": "the tables of a unit do not meet",
     "PQL0740": "the policy cannot be read",
     "PQL0741": "a table's data cannot be read",
     "PQL0742": "the data has no such column",

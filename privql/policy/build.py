@@ -14,7 +14,7 @@ from privql.kernel.terms import Unit
 from privql.names import fold
 from privql.policy.amounts import seconds
 from privql.policy.budgets import check_pays, known_budget, read_budget, read_grants
-from privql.policy.catalog import Budget, Catalog, Table, View
+from privql.policy.catalog import Budget, Catalog, Column, Table, View
 from privql.policy.findings import Findings
 from privql.policy.references import check_via, settle_references
 from privql.policy.tables import read_table, row_unit
@@ -68,6 +68,7 @@ def build_statements(statements: Sequence[ast.Statement], source: Source) -> tup
     padded = _padded([each for each in statements if isinstance(each, ast.PadTime)], found)
     if not found.failed:
         check_pays(budgets, tables, units, found)
+        _told_alike(tables, found)
     in_order = sorted(found.diagnostics, key=lambda each: each.span)
     if found.failed:
         return Catalog(), in_order
@@ -134,6 +135,24 @@ def _units(statements: Sequence[ast.Statement], tables: dict[str, ast.CreateTabl
         elif implied is not None:
             units[name] = Unit(implied)
     return units
+
+
+def _told_alike(tables: dict[str, Table], found: Findings) -> None:
+    """Two tables that tell their units by values of two types are never joined on them."""
+    first: dict[str, tuple[Table, Column]] = {}
+    for table in tables.values():
+        column = table.column(table.unit_column) if table.unit_column is not None else None
+        if table.unit is None or column is None:
+            continue
+        other, told = first.setdefault(fold(table.unit.name), (table, column))
+        if told.type != column.type:
+            found.warning(
+                "PQL0735",
+                f"the unit `{table.unit.name}` is told by {column.type} in `{table.name}`, and by {told.type} in `{other.name}`",
+                column.span,
+                why="rows of one unit meet only where values of one type tell it",
+                help=f"declare both as one type, such as `{column.name} {told.type}`: what is stored is read as that",
+            )
 
 
 def _view(create: ast.CreateView, tables: dict[str, Table], found: Findings) -> View:
