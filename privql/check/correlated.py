@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +15,7 @@ from privql.check.scope import Scope
 from privql.check.tail import Tail
 from privql.check.typed import Context, Correlation, Typed
 from privql.frozen import inside
+from privql.functions.aggregate.public import AGGREGATES
 from privql.kernel.scalars import Apply, Field, Scalar, fields
 from privql.syntax import ast
 
@@ -30,6 +33,7 @@ def by_form(node: ast.Select, tail: Tail, scope: Scope, grouped: bool, frame: Co
         or node.group
         or node.group_all
         or node.qualify is not None
+        or (grouped and node.having is not None and _may_hold_of_none(node.having))
         or tail.written
         or any(windows_in(node.items))
         or (grouped and queries)
@@ -90,3 +94,33 @@ def _equality(part: Scalar, frame: Correlation) -> bool:
             for one, other in (part.args, part.args[::-1])
         )
     )
+
+
+_COMPARISONS = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _may_hold_of_none(having: ast.Expr) -> bool:
+    """Whether a HAVING may hold where no row matches, as far as its words tell."""
+    match having:
+        case ast.Binary(op="AND", left=left, right=right):
+            return _may_hold_of_none(left) and _may_hold_of_none(right)
+        case ast.Binary(op=op, left=left, right=right) if op in _COMPARISONS:
+            one, other = _of_none(left), _of_none(right)
+            if one is None or other is None:
+                return True
+            return not (math.isnan(one) or math.isnan(other)) and bool(_COMPARISONS[op](one, other))
+        case _:
+            return True
+
+
+def _of_none(value: ast.Expr) -> float | None:
+    """Counts are 0, and other aggregates NULL, which is NaN here; None where more would have to be known."""
+    match value:
+        case ast.Number(text=text):
+            return float(text)
+        case ast.Call(name=name) if name.lower() in AGGREGATES:
+            return 0 if "count" in name.lower() else math.nan
+        case _:
+            return None

@@ -153,16 +153,18 @@ def select(node: ast.Select, tail: Tail, context: Context, outer: Scope) -> tupl
         made, columns = above(node, tail, rel, items, order, tests, collector, context)
     if tied:
         made = tie(made, around, [] if grouped else tied, scope, node.span, context)
-    if around and len(items) == 1:
+    if around:
         counts = {a.id for a in (*collector.measured.values(), *collector.features.values()) if a.function == "count"}
         counts |= {id for call, id in collector.exact.items() if call.function == "count"}
         others = {a.id for a in (*collector.measured.values(), *collector.features.values())} | set(
             collector.exact.values()
         )
-        kept = "HAVING" not in tests or of_nothing(tests["HAVING"], counts, others, node.span) == Const(True, BOOL)
         frame = context.correlations[-1]
-        frame.default = of_nothing(items[0].value.term, counts, others, node.span) if kept else None
         frame.one = "HAVING" not in tests
+        if not frame.one and of_nothing(tests["HAVING"], counts, others, node.span) == Const(True, BOOL):
+            raise not_yet("in a query for each row a HAVING that holds of no rows", node.span, "ask for that outside")
+        if frame.one and len(items) == 1:
+            frame.default = of_nothing(items[0].value.term, counts, others, node.span)
     return made, columns
 
 

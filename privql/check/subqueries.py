@@ -7,7 +7,7 @@ around it, unless it is a release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from privql.check.around import beside_private, each, names_outside, seen_from_inside, seen_from_outside
@@ -20,7 +20,7 @@ from privql.check.operations import OPERATORS, apply, not_yet
 from privql.check.relations import Attribute, Compute, Each, Label, Rel, Subquery, SubqueryKind, Where
 from privql.check.repairs import not_this_units
 from privql.check.scope import Scope
-from privql.check.typed import Context, Correlation, Place, Typed, const
+from privql.check.typed import Asked, Context, Correlation, Place, Typed, const
 from privql.diagnostics import Span, refuse
 from privql.domains import Domain
 from privql.functions.scalar import evaluate_term
@@ -35,14 +35,20 @@ def subquery(
     asked = kind, operand.term if operand else None, op, unparse(query), id(place.scope)
     if asked not in context.asked:  # a query written twice is one: so it is found among the group keys, too
         context.asked[asked] = place.scope, _subquery(kind, query, place, span, operand, op)
-    return replace(context.asked[asked][1], span=span)
+    found = context.asked[asked][1]
+    if operand is None:
+        return replace(found.value, span=span)
+    if found.of_known and operand.domain.nullable:  # what was known of it there may not be known here
+        raise not_this_units(query, place.scope, span, False, context)
+    if found.one:  # of one row, IN and ANY and ALL ask what a comparison does
+        return apply(OPERATORS["<>" if op == "!=" else op], [operand, replace(found.value, span=span)], span)
+    return replace(found.value, span=span)
 
 
-def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None, op: str) -> Typed:
+def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, operand: Typed | None, op: str) -> Asked:
     from privql.check.query import query as checked  # queries are made of expressions, and expressions of queries
 
     context = place.context
-    against: Typed | None = None
     above = place.collector
     tied = Correlation(query.body, released=above is not None and above.grouped and above.label is not Label.PRIVATE)
     around = place.scope if tied.released else seen_from_inside(place.scope, tied, context)
@@ -53,15 +59,15 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         raise refuse(
             "PQL0303", f"this query has {len(columns)} columns where one is wanted", span, help="select one column"
         )
+    if kind == "exists" and tied.one:  # whether any row matches or none
+        return Asked(const(True, BOOL, span))
     column = columns[0] if columns else None
     if kind != "exists":
         assert column is not None
         tested = context.attributes.get(operand.term.name) if operand and isinstance(operand.term, Field) else None
         alike(column, tested, span)
-        if operand is not None and tied.default is not None and not tied.one:
-            raise not_yet(f"HAVING in an aggregate for each row beside {kind.upper()}", span, "write `x = (SELECT …)`")
         if operand is not None and tied.one:
-            against, kind, operand = operand, "scalar", None
+            kind, operand = "scalar", None
         elif operand is not None:
             rel, column = _comparable(rel, column, operand, span, context)
     if tied.row is not None:
@@ -69,8 +75,11 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
         tied = replace(tied, on=[(Field(rel.number, INT), Field(rel.row, INT))])
     else:
         rel, tied = seen_from_outside(rel, tied, context), _outside(tied, context)
-    if private(rel) and not isinstance(rel, Each) and not _of_this_unit(kind, op, operand, column, tied, context):
-        raise not_this_units(query, place.scope, span, kind == "exists", context)
+    one, of_known = tied.one, False
+    if private(rel) and not isinstance(rel, Each) and not _of_one_unit(tied.on, context):
+        of_known = _by_what_is_known(kind, op, operand, column, context)
+        if not of_known:
+            raise not_this_units(query, place.scope, span, kind == "exists", context)
     if kind == "exists":
         result, domain = BOOL, const(True, BOOL, span).domain.union(const(False, BOOL, span).domain)
     elif kind == "scalar":
@@ -100,16 +109,11 @@ def _subquery(kind: SubqueryKind, query: ast.Query, place: Place, span: Span, op
     label = max((context.attributes[c.id].label for c in columns), default=Label.RELEASED)
     context.add(Attribute(id, kind, result, domain, label, span=span))
     if otherwise is None:
-        return _against(against, op, Typed(Field(id, result), domain, span))
+        return Asked(Typed(Field(id, result), domain, span), one, of_known)
     found = context.add(Attribute(context.fresh(), "exists", BOOL, Domain(), label, span=span)).id
     context.subqueries[found] = Subquery("exists", rel, None)
     value = Typed(Apply("case", (Field(found, BOOL), Field(id, result), otherwise), result), domain, span)
-    return _against(against, op, value)
-
-
-def _against(operand: Typed | None, op: str, value: Typed) -> Typed:
-    """Of one row, `IN` and `ANY` and `ALL` ask what a comparison does."""
-    return value if operand is None else apply(OPERATORS["<>" if op == "!=" else op], [operand, value], value.span)
+    return Asked(value, one, of_known)
 
 
 def _outside(tied: Correlation, context: Context) -> Correlation:
@@ -149,23 +153,22 @@ def _met(operand: Typed, column: Attribute, span: Span) -> tuple[Scalar, Scalar]
     return here, there
 
 
-def _of_this_unit(
-    kind: SubqueryKind,
-    op: str,
-    operand: Typed | None,
-    column: Attribute | None,
-    tied: Correlation,
-    context: Context,
-) -> bool:
-    """Whether only rows of the same unit decide: those that must be equal in what tells the unit. IN and = ANY ask for
-    that, too, but where either side may be NULL: then the rows of all units decide."""
-    pairs = list(tied.on)
-    if kind in ("in", "any") and op == "=":
-        assert operand is not None and column is not None
-        if not (operand.domain.nullable or context.column_domain(column.id).nullable):
-            pairs.append((operand.term, Field(column.id, column.type)))
+def _of_one_unit(pairs: Iterable[tuple[Scalar, Scalar]], context: Context) -> bool:
+    """Whether what must be equal tells the unit, on both sides."""
     places = [(located(outside, context), located(inner, context)) for outside, inner in pairs]
     return any(here is not None and here == there for here, there in places)
+
+
+def _by_what_is_known(
+    kind: SubqueryKind, op: str, operand: Typed | None, column: Attribute | None, context: Context
+) -> bool:
+    """IN and = ANY ask for an equality, too, and only rows of the same unit decide - but where either side may be NULL:
+    then the rows of all units do."""
+    if kind not in ("in", "any") or op != "=":
+        return False
+    assert operand is not None and column is not None
+    known = not context.column_domain(column.id).nullable
+    return known and _of_one_unit([(operand.term, Field(column.id, column.type))], context)
 
 
 def located(term: Scalar, context: Context) -> str | None:

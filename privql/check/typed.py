@@ -43,6 +43,15 @@ class Typed:
         return isinstance(self.term, Const) and not self.free
 
 
+@frozen
+class Asked:
+    """A query in an expression, wherever it is written again: what is known of its operand may differ there."""
+
+    value: Typed
+    one: bool = False  # it has one row, and its value is that
+    of_known: bool = False  # rows of one unit decide, if the operand is not NULL
+
+
 def const(value: Value, type: ValueType, span: Span) -> Typed:
     domain = finite([value], False, grid_of(type)) if value is not None else Domain(values=(), nullable=True)
     return Typed(Const(value, type), domain, span)
@@ -94,7 +103,7 @@ class Context:
     shared: list[tuple[str, Rel]] = field(default_factory=list)
     subqueries: dict[str, Subquery] = field(default_factory=dict)
     told: dict[str, Told] = field(default_factory=dict)
-    asked: dict[tuple[object, ...], tuple[Scope, Typed]] = field(default_factory=dict)  # queries in expressions so far
+    asked: dict[tuple[object, ...], tuple[Scope, Asked]] = field(default_factory=dict)  # queries in expressions so far
     notes: list[Diagnostic] = field(default_factory=list)
     used: dict[str, Span] = field(default_factory=dict)  # where a column was last written
     views: dict[str, Bound] = field(default_factory=dict)

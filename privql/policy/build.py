@@ -146,9 +146,10 @@ def _told_alike(tables: dict[str, Table], found: Findings) -> None:
             continue
         other, told = first.setdefault(fold(table.unit.name), (table, column))
         if told.type != column.type:
+            here, there = f"{column.type} in `{table.name}`", f"{told.type} in `{other.name}`"
             found.warning(
                 "PQL0735",
-                f"the unit `{table.unit.name}` is told by {column.type} in `{table.name}`, and by {told.type} in `{other.name}`",
+                f"the unit `{table.unit.name}` is told by {here}, and by {there}",
                 column.span,
                 why="rows of one unit meet only where values of one type tell it",
                 help=f"declare both as one type, such as `{column.name} {told.type}`: what is stored is read as that",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import duckdb
 import pytest
 
+from privql.diagnostics import PrivQLError
 from privql.session import Session
 from tests.check.clinic import FRAMES, POLICY, clinic
 
-LONG = "FROM visits AS v WHERE v.patient_id = p.patient_id AND v.minutes > 70"
+MANY = "FROM visits AS v WHERE v.patient_id = p.patient_id"
+LONG = f"{MANY} AND v.minutes > 70"
 MANY_MEET_ONE = "(SELECT patient_id, visit_id AS w FROM visits) AS v JOIN stations AS s ON v.w = s.staff"
 
 
@@ -48,6 +51,31 @@ def test_a_patient_beside_a_query(where: str, sides: tuple[Session, duckdb.DuckD
     same(f"SELECT COUNT(*) FROM patients AS p WHERE {where}", sides)
 
 
+FROM = {
+    "some": LONG,
+    "many": MANY,
+    "more": f"{MANY} AND v.minutes > p.age",
+    "public": "FROM (SELECT code, staff AS minutes FROM stations) AS v WHERE v.code = p.region",
+}
+SELECTED = ("COUNT(*)", "SUM(v.minutes)", "MAX(v.minutes)", "MIN(7)", "COUNT(v.minutes) + 1")
+HAVING = ("", "COUNT(*) < 2", "COUNT(*) > 0", "COUNT(*) = 0", "TRUE", "SUM(v.minutes) IS NULL", "MAX(v.minutes) > 80")
+ASKED = (
+    "{0} = 1", "{0} IS NULL", "COALESCE({0}, 7) > 6", "1 IN {0}", "1 NOT IN {0}", "(1 = ANY {0}) IS NULL",
+    "60 < ANY {0}", "60 < ALL {0}", "(p.age > ALL {0}) IS NOT FALSE", "EXISTS {0}", "NOT EXISTS {0}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", FROM.values(), ids=FROM)
+def test_one_row_of_an_aggregate_or_none_of_its_having(
+    rows: str, sides: tuple[Session, duckdb.DuckDBPyConnection]
+) -> None:
+    for first, having in enumerate(HAVING):
+        whose = f"{rows} HAVING {having}" if having else rows
+        tests = [asked.format(f"(SELECT {one} {whose})") for one, asked in itertools.product(SELECTED, ASKED)]
+        for test in tests[first::12]:
+            same(f"SELECT COUNT(*) FROM patients AS p WHERE {test}", sides)
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -66,6 +94,31 @@ def test_how_many_rows_a_unit_has(query: str, sides: tuple[Session, duckdb.DuckD
     same(query, sides)
 
 
+def test_what_is_known_of_an_operand_is_known_in_its_branch_alone(
+    sides: tuple[Session, duckdb.DuckDBPyConnection],
+) -> None:
+    """A query that is written again stands where other things are known."""
+    fewer = f"p.age < ANY (SELECT COUNT(*) {MANY})"
+    same(
+        f"SELECT CASE WHEN p.age > 50 THEN CASE WHEN {fewer} THEN 5 ELSE 6 END WHEN {fewer} THEN 7 ELSE 8 END AS x,"
+        " COUNT(*) AS n FROM patients AS p GROUP BY 1 ORDER BY 1",
+        sides,
+    )
+    joined = "patients AS p LEFT JOIN visits AS v ON v.patient_id = p.patient_id AND v.minutes > 10"
+    others = "v.visit_id NOT IN (SELECT b.visit_id FROM visits AS b)"
+    for where in (others, f"CASE WHEN v.visit_id IS NOT NULL THEN {others} ELSE {others} END"):
+        with pytest.raises(PrivQLError, match="PQL0412"):
+            sides[0].run(f"SELECT COUNT(*) FROM {joined} WHERE {where} SPEND EPSILON 1")
+
+
+def test_of_a_release_it_is_not_known_whether_having_left_none_out(
+    sides: tuple[Session, duckdb.DuckDBPyConnection],
+) -> None:
+    counted = "SELECT COUNT(*) FROM patients AS p WHERE p.region = r.code"
+    with pytest.raises(PrivQLError, match="PQL0408"):
+        sides[0].run(f"SELECT r.code, ({counted} HAVING COUNT(*) < 2) FROM regions AS r SPEND EPSILON 1")
+
+
 def same(query: str, sides: tuple[Session, duckdb.DuckDBPyConnection]) -> None:
     session, plain = sides
-    assert session.run(f"{query} SPEND EPSILON 9000").rows == tuple(plain.execute(query).fetchall())
+    assert session.run(f"{query} SPEND EPSILON 500").rows == tuple(plain.execute(query).fetchall())
