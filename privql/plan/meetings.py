@@ -50,14 +50,6 @@ class Meetings:
         """So many public rows are looked at for each private row, and none of them stays."""
         self._bounded(self.met * by, MOST_MADE)
 
-    def beside(self, answers: Callable[[], Stable], most: int | None) -> Stable:
-        """What a row meets in a query that is answered for it stays there, and at most so many answers come of it."""
-        before = self.met
-        found = answers()
-        if most is not None:
-            self.met = before * max(most, 1)
-        return found
-
     def _bounded(self, met: int, most: int) -> None:
         if met > most:
             raise refuse(

@@ -112,8 +112,8 @@ class Related:
             case Around(number=number, columns=columns):
                 known = tuple((id, value) for id, value in columns if id in needed)
                 return rules.compute(self._numbered[number], known)
-            case Each(input=input, most=most):
-                return self.meetings.beside(lambda: self.relation(input, needed), most)
+            case Each(input=input):
+                return self.relation(input, needed)
             case Gathered(input=input, keys=keys, features=features, listed=listed):
                 wanted = tuple(one for one in features if one.id in needed)
                 read = [*(term for one in wanted for term in one.reads), *(term for _, term in keys)]
