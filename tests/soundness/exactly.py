@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import pandas as pd
@@ -23,6 +24,7 @@ from privql.policy.catalog import Catalog
 from privql.post.run import PostProcessor
 
 SALT = b"related"
+NOTHING = 10**12  # what is told from the rest, as far as noise hides it, is told from all without any
 
 
 def public_engine(catalog: Catalog, rows: Mapping[str, Sequence[tuple[Value, ...]]]) -> PostProcessor:
@@ -110,5 +112,6 @@ class Exactly:
             if plan.numbers is not None:
                 finding = next(one for one in check.plan.blocks if one.block.index == plan.numbers.block)
                 cells = [[*row, units] for row, units in zip(cells, units_of(finding, tables, publics), strict=True)]
-            answers[at] = finish_block(plan.block, recipes_of(widest), cells, there, levels_of(widest))
+            recipes = [replace(one, scale=one.scale / NOTHING) for one in recipes_of(widest)]
+            answers[at] = finish_block(plan.block, recipes, cells, there, levels_of(widest))
         return self._post.run(check.query, answers)
