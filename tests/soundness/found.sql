@@ -106,3 +106,11 @@
 1|SELECT t.x <> 1, COUNT(*) FROM (SELECT RANK() OVER (PARTITION BY p.pid ORDER BY w.floor) AS x FROM patients AS p LEFT JOIN wards AS w ON w.ward = w.ward) AS t GROUP BY 1
 0|SELECT COUNT(*) FROM patients p WHERE 0 IN (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2)
 0|SELECT COUNT(*) FROM patients p WHERE 3 NOT IN (SELECT SUM(v.minutes) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2)
+0|SELECT COUNT(*) FROM patients p WHERE 0 = (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2 HAVING COUNT(*) < 2)
+0|SELECT COUNT(*), SUM((SELECT SUM(v.minutes) FROM visits v WHERE v.pid = p.pid HAVING COUNT(*) < 2)) FROM patients p
+1|SELECT (SELECT COUNT(*) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2 HAVING COUNT(*) < 1) IS NULL, COUNT(*) FROM patients p GROUP BY 1
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT MAX(v.minutes) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2)
+0|SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.pid = p.pid AND v.minutes > 2 HAVING COUNT(*) = 0)
+0|SELECT COUNT(*) FROM patients p WHERE 3 NOT IN (SELECT SUM(v.minutes) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2 HAVING COUNT(*) >= 0)
+0|SELECT COUNT(*) FROM patients p WHERE p.age NOT IN (SELECT MAX(w.floor) FROM wards w WHERE w.ward = p.ward HAVING TRUE)
+0|SELECT SUM(CASE WHEN p.age > 2 THEN CASE WHEN p.age IN (SELECT COUNT(*) - 2 FROM visits v WHERE v.pid = p.pid) THEN 1 ELSE 2 END WHEN p.age IN (SELECT COUNT(*) - 2 FROM visits v WHERE v.pid = p.pid) THEN 7 ELSE 3 END) FROM patients p
