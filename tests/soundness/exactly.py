@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
 from privql.audit import reference
 from privql.audit.reference.values import Publics, Tables
+from privql.check.relations import WindowCall, Windowed
 from privql.engines.interface import Source
 from privql.finish.cells import finish_block
 from privql.finish.origins import Origin, traced
 from privql.finish.table import Table
+from privql.frozen import inside
 from privql.kernel.measure import Measured
 from privql.kernel.scalars import Value
 from privql.pipeline.report import StatementCheck
@@ -76,7 +79,22 @@ def comparable(check: StatementCheck) -> bool:
         one.placed is not None or one.picked is not None or rounded(one, plan)
         for plan in check.plan.blocks
         for one in plan.measurements
-    )
+    ) and not unsettled(check.query)
+
+
+def unsettled(part: Any) -> bool:
+    """Whether somewhere the places of rows in two orders stand side by side: of rows that are alike, either may be
+    first in one and last in the other."""
+    if isinstance(part, Windowed):
+        orders = {(call.partition, call.order) for _, call in part.calls if by_place(call)}
+        if len(orders) > 1:
+            return True
+    return any(unsettled(one) for one in inside(part))
+
+
+def by_place(call: WindowCall) -> bool:
+    """Whether rows that its order puts at one place may have different answers."""
+    return call.frame_unit == "ROWS" or call.call.function in ("row_number", "ntile", "lag", "lead")
 
 
 class Exactly:
