@@ -105,7 +105,7 @@ def _unclamped(argument: Typed, inner: Place) -> Typed:
         ) if value.type == type:
             known = inner.context.domain_of(value, inner.facts)
             if known.low is not None and known.high is not None and least <= known.low and known.high <= most:
-                return _unclamped(replace(argument, term=value, domain=known), inner)
+                return _unclamped(replace(argument, term=value), inner)
     return argument
 
 

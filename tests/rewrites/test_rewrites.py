@@ -167,6 +167,10 @@ MENDED = [  # pairs that once had another price
         "SELECT SUM(CLAMP(c.code * 2, -1000000, 1000000)) FROM visits v JOIN codes c ON v.ward = c.label",
     ),
     (
+        "SELECT SUM(CASE WHEN age < 2 THEN age ELSE 1 END) FROM adults",
+        "SELECT SUM(CLAMP(CASE WHEN age < 2 THEN age ELSE 1 END, -1000000, 1000000)) FROM adults",
+    ),
+    (
         "SELECT SUM(age) FILTER (WHERE age < age) FROM adults",
         "SELECT SUM(age) FILTER (WHERE age > age) FROM adults",
     ),
