@@ -181,7 +181,7 @@ class Simulated:
         answer = self.post.run(thread(self.query, ids), [table], None, None, [(row_id(id), INT) for id in ids])
         made = present(self.query, [MeasuredBlock(self.recipes, cells)], answer, cost=Cost())
         kept = Made(name, self.query, (NoisyBlock(self.block, tuple(self.recipes), tuple(cells), groups),), {})
-        return Release(made.columns, made.rows, spreads=Errors(kept, made.rows, self.post, {}, {}))
+        return Release(made.columns, made.rows, spreads=Errors(kept, made.rows, made.columns, self.post, {}, {}))
 
     def truth(self) -> list[float | None]:
         made = self.release([tuple(self.exact)] * self.releases, "exact")

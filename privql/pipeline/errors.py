@@ -30,7 +30,7 @@ from privql.finish.resampling import (
     resampled,
     sample,
 )
-from privql.finish.result import Column, Release
+from privql.finish.result import Column, Release, computed
 from privql.finish.spread import limits
 from privql.finish.table import Table
 from privql.kernel.scalars import INT, Value, ValueType
@@ -48,7 +48,7 @@ class Errors:
 
     made: Made
     rows: Sequence[tuple[Any, ...]]
-    lawless: frozenset[int]  # columns that may have an error which no law tells
+    columns: Sequence[Column]
     post: PostProcessor
     releases: Mapping[str, Release]
     dummies: Mapping[str, Table]
@@ -59,9 +59,11 @@ class Errors:
 
     @cached_property
     def _any(self) -> bool:
-        """Whether noise gets into any of these columns: where none does, none needs to be drawn."""
+        """Whether noise gets into a number whose error no law tells: where it does not, none needs to be drawn."""
+        if not any(map(computed, self.columns)):
+            return False
         try:
-            return bool(self.lawless) and not self.lawless.isdisjoint(self._asked(0).columns)
+            return any(computed(self.columns[at]) for at in self._asked(0).columns)
         except (EngineError, OverflowError):
             return False
 

@@ -220,8 +220,7 @@ def _with_errors(release: Release, desk: Desk) -> Release:
             return release
         releases[name] = _with_errors(Release.from_bytes(stored.answer), desk)
     dummies = dummies_of(release.made.query, desk)
-    lawless = frozenset(at for at, column in enumerate(release.columns) if computed(column))
-    spreads = Errors(release.made, release.rows, lawless, desk.places.post(), releases, dummies)
+    spreads = Errors(release.made, release.rows, release.columns, desk.places.post(), releases, dummies)
     return replace(release, spreads=spreads)
 
 

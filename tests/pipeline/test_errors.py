@@ -164,7 +164,6 @@ def test_noise_is_drawn_where_it_gets_to(
         return generator(name, at, count)
 
     monkeypatch.setattr("privql.pipeline.errors.generator", counted)
-    assert errors(release).lawless == {2}
     assert release.computed_spreads(USUAL).keys() == columns
     assert any(drawn) == bool(columns)
 
@@ -179,7 +178,7 @@ def test_older_answers_are_read_and_their_laws_used(session: Session) -> None:
     old = Release.from_bytes(json.dumps(before).encode())
     assert (old.rows, old.made, old.columns[1].law) == (release.rows, None, release.columns[1].law)
     asked = errors(session.run("SELECT SUM(n) AS n FROM late"))
-    spread = Errors(asked.made, asked.rows, asked.lawless, asked.post, {"late": old}, {}).of(1999)[0]
+    spread = Errors(asked.made, asked.rows, asked.columns, asked.post, {"late": old}, {}).of(1999)[0]
     assert np.std(spread.values) == pytest.approx(math.sqrt(12), rel=0.2)  # six cells of discrete Laplace noise, t = 1
     broken = {**json.loads(release.to_bytes()), "made": {"name": "?", "query": {"Unheard": {}}, "blocks": []}}
     assert Release.from_bytes(json.dumps(broken).encode()).made is None
@@ -197,7 +196,7 @@ def test_a_row_that_does_not_come_out_again_has_no_error(session: Session) -> No
 
 def replace_rows(found: Errors, rows: tuple[tuple[object, ...], ...]) -> Errors:
     made: Made = found.made
-    return Errors(made, rows, found.lawless, found.post, found.releases, found.dummies)
+    return Errors(made, rows, found.columns, found.post, found.releases, found.dummies)
 
 
 def test_replicates_that_say_nothing_count_on_both_sides() -> None:
