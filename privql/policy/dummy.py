@@ -197,7 +197,7 @@ def _python(value: Value, type: ValueType) -> object:
         case "DATE", int():
             return _EPOCH + datetime.timedelta(days=value)
         case "TIMESTAMP", int():
-            return datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)  # noqa: DTZ001
+            return datetime.datetime.combine(_EPOCH, datetime.time()) + datetime.timedelta(microseconds=value)
         case "DECIMAL", int() | Fraction():
             with localcontext(prec=50):
                 return Decimal(Fraction(value).numerator) / Decimal(Fraction(value).denominator)

@@ -67,6 +67,9 @@ SELECT INTERVAL 1 MONTH
 SELECT name FROM regions WHERE founded = '1950-02-31'
 SELECT population IN (1, 'two') FROM regions
 SELECT CLAMP(population, 5, 2) FROM regions
+SELECT CLAMP(population, 5, 'two') FROM regions
+SELECT CLAMP(population, 5, TRUE) FROM regions
+SELECT CLAMP(population, 5, INTERVAL '1' DAY) FROM regions
 SELECT CLAMP(founded, '2024-02-01', '2024-01-01') FROM regions
 SELECT ARRAY[1, 2] FROM regions
 SELECT DATE '2024-13-01'

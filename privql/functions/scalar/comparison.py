@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -86,9 +87,13 @@ def _clamp_typing(types: Types, constants: Constants) -> Resolved | None:
 
 
 def _ends_turned(known: Constants) -> str | None:
-    if len(known) != 3 or None in (ends := known[1:]) or isinstance(ends[0], (str, bool)):
-        return None
-    return "the low end stands first: it is above the high one" if ends[0] > ends[1] else None  # type: ignore[operator]
+    match known:
+        case (_, bool(), _) | (_, _, bool()):
+            return None
+        case _, int() | float() | Fraction() as low, int() | float() | Fraction() as high if low > high:
+            return "the low end stands first: it is above the high one"
+        case _:
+            return None
 
 
 def _clamped(value: Any, low: Any, high: Any) -> Value:
