@@ -17,7 +17,7 @@ from privql.check.resolved import identifier
 from privql.check.typed import Place, Typed
 from privql.diagnostics import Fix, refuse
 from privql.domains import NUMERIC, Domain, interval, number_text
-from privql.kernel.scalars import BOOL, FLOAT, INT, Apply, Const, Scalar, Value, ValueType, decimal
+from privql.kernel.scalars import BOOL, FLOAT, INT, Scalar, Value, ValueType, decimal
 from privql.names import fold
 from privql.syntax import ast, unparse
 
@@ -81,31 +81,12 @@ def number(node: ast.Call, at: int, inner: Place, place: Place, why: str = "") -
             help=help,
             fixes=tuple(fixes),
         )
-    argument = _unclamped(argument, inner)
     if node.privacy is None or not node.privacy.bounds_auto:
         known = argument.domain
         found = place.context.beside_public_values(argument, _between)
         if found is not known and known.values is None:
             argument = replace(argument, domain=known.within(found.low, found.high).with_null(known.nullable))
         _bounded(node, at, argument, why)
-    return argument
-
-
-def _unclamped(argument: Typed, inner: Place) -> Typed:
-    """Without the clamps that no value meets: it is the same sum, in the same steps."""
-    match argument.term:
-        case Apply(
-            op="clamp",
-            args=(
-                value,
-                Const(value=int() | float() | Fraction() as least),
-                Const(value=int() | float() | Fraction() as most),
-            ),
-            type=type,
-        ) if value.type == type:
-            known = inner.context.domain_of(value, inner.facts)
-            if known.low is not None and known.high is not None and least <= known.low and known.high <= most:
-                return _unclamped(replace(argument, term=value), inner)
     return argument
 
 

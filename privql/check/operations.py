@@ -12,6 +12,7 @@ from privql.check.narrow import facts
 from privql.check.typed import Place, Typed, const
 from privql.diagnostics import Fix, PrivQLError, Span, refuse
 from privql.domains import Domain, finite
+from privql.domains.arithmetic import span as ends
 from privql.functions.scalar import evaluate, infer, objection, resolve, signatures
 from privql.kernel.scalars import BOOL, DATE, Apply, Const, Value, ValueType
 
@@ -78,9 +79,19 @@ def apply(op: str, args: Sequence[Typed], span: Span, name: str | None = None) -
     if all(a.constant for a in taken):
         known = tuple(a.term.value for a in taken if isinstance(a.term, Const))
         return const(evaluate(resolved.op, resolved.arg_types, resolved.result, known), resolved.result, span)
+    if resolved.op == "clamp" and _within(*taken):
+        return replace(taken[0], span=span)
     size = sized(taken, span)
     domain = infer(resolved.op, resolved.arg_types, resolved.result, tuple(a.domain for a in taken))
     return Typed(Apply(resolved.op, tuple(a.term for a in taken), resolved.result), domain, span, size=size)
+
+
+def _within(value: Typed, least: Typed, most: Typed) -> bool:
+    """Whether no value meets this clamp: all that is known of it stays known without, branches and steps too."""
+    if not (least.constant and most.constant):
+        return False
+    (low, high), (_, floor), (top, _) = ends(value.domain), ends(least.domain), ends(most.domain)
+    return floor <= low and high <= top
 
 
 def _meant(op: str, args: Sequence[Typed], values: tuple[Value, ...]) -> list[tuple[str, Fix]]:

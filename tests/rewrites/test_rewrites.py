@@ -171,6 +171,10 @@ MENDED = [  # pairs that once had another price
         "SELECT SUM(CLAMP(CASE WHEN age < 2 THEN age ELSE 1 END, -1000000, 1000000)) FROM adults",
     ),
     (
+        "SELECT SUM(FLOOR(age) + 2.5) FROM adults",
+        "SELECT SUM(CLAMP(FLOOR(age) + 2.5, -1000000, 1000000)) FROM adults",
+    ),
+    (
         "SELECT SUM(age) FILTER (WHERE age < age) FROM adults",
         "SELECT SUM(age) FILTER (WHERE age > age) FROM adults",
     ),
