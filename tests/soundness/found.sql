@@ -114,4 +114,3 @@
 0|SELECT COUNT(*) FROM patients p WHERE 3 NOT IN (SELECT SUM(v.minutes) FROM visits v WHERE v.pid = p.pid AND v.minutes > 2 HAVING COUNT(*) >= 0)
 0|SELECT COUNT(*) FROM patients p WHERE p.age NOT IN (SELECT MAX(w.floor) FROM wards w WHERE w.ward = p.ward HAVING TRUE)
 0|SELECT SUM(CASE WHEN p.age > 2 THEN CASE WHEN p.age IN (SELECT COUNT(*) - 2 FROM visits v WHERE v.pid = p.pid) THEN 1 ELSE 2 END WHEN p.age IN (SELECT COUNT(*) - 2 FROM visits v WHERE v.pid = p.pid) THEN 7 ELSE 3 END) FROM patients p
-0|SELECT COUNT(*), SUM(CLAMP(age, NULL, 1000000)) FROM patients WHERE CLAMP(age, NULL, 1000000) IS NULL
