@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 
 from privql.audit.answers import answers
 from privql.audit.brute import Brute, Pair
 from privql.audit.exact import Remembering, terms_of
 from privql.audit.faults import Fault
-from privql.audit.scratch import engine_over
+from privql.audit.scratch import one_engine
 from privql.audit.shown import Outcome, Shown, guessed, shown
 from privql.audit.steps import Step
-from privql.audit.world import World
-from privql.engines.interface import EngineError
+from privql.audit.world import Database, World
+from privql.engines.interface import Computing, EngineError
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.selection import Count, Selected
@@ -57,19 +56,24 @@ def black_box(step: Step, world: World, some: Sequence[Pair], fault: Fault, draw
     few = min(max(draws // 10, 300), 2000)
     rated: list[tuple[float, int]] = []
     failed = False
-    for at, pair in enumerate(some):
-        sides = _sides(step, world, fault, pair, few)
-        failed = failed or sides is None
-        rated.append((-1.0 if sides is None else guessed(*sides, delta), at))
-        tick(0.3 * at / len(some))
-    rated.sort(reverse=True)
     cases = []
-    for number, (_, at) in enumerate(rated[:CASES]):
-        sides = _sides(step, world, fault, some[at], draws)
-        failed = failed or sides is None
-        if sides is not None:
-            cases.append(Case(some[at], shown(*sides, delta, MISS / (2 * CASES))))
-        tick(0.3 + 0.7 * (number + 1) / CASES)
+    with one_engine(world.catalog, terms_of(step.wanted)) as over:
+
+        def asked(units: Database) -> Computing:
+            return Remembering(fault.engine(over(world.holding(units))))
+
+        for at, pair in enumerate(some):
+            sides = _sides(step, asked, fault, pair, few)
+            failed = failed or sides is None
+            rated.append((-1.0 if sides is None else guessed(*sides, delta), at))
+            tick(0.3 * at / len(some))
+        rated.sort(reverse=True)
+        for number, (_, at) in enumerate(rated[:CASES]):
+            sides = _sides(step, asked, fault, some[at], draws)
+            failed = failed or sides is None
+            if sides is not None:
+                cases.append(Case(some[at], shown(*sides, delta, MISS / (2 * CASES))))
+            tick(0.3 + 0.7 * (number + 1) / CASES)
     drawn = cases[0].shown.count * 2 if cases else 0
     return BlackBox(len(some), drawn, tuple(cases), failed)
 
@@ -99,20 +103,18 @@ def _crowds(made: object, choice: random.Random) -> Sequence[int]:
 
 
 def _sides(
-    step: Step, world: World, fault: Fault, pair: Pair, draws: int
+    step: Step, asked: Callable[[Database], Computing], fault: Fault, pair: Pair, draws: int
 ) -> tuple[list[Outcome], list[Outcome]] | None:
     """None where the engine fails."""
     out = []
-    with ExitStack() as opened:
-        for units in (pair.one, pair.other):
-            engine = opened.enter_context(engine_over(world.catalog, world.holding(units), terms_of(step.wanted)))
-            asked = Remembering(fault.engine(engine))
-            try:
-                (first,) = answers(step.wanted, asked, step.publics, 1, fault.samplers)
-                most = max(100, _NUMBERS // (4 * CASES * max(len(first[1]), 1)))
-                out.append(answers(step.wanted, asked, step.publics, min(draws, most), fault.samplers))
-            except EngineError:
-                return None
+    for units in (pair.one, pair.other):
+        engine = asked(units)
+        try:
+            (first,) = answers(step.wanted, engine, step.publics, 1, fault.samplers)
+            most = max(100, _NUMBERS // (4 * CASES * max(len(first[1]), 1)))
+            out.append(answers(step.wanted, engine, step.publics, min(draws, most), fault.samplers))
+        except EngineError:
+            return None
     one, other = out
     count = min(map(len, out))
     return one[:count], other[:count]

@@ -21,10 +21,10 @@ from privql.audit.exact import SALT, ByReference, exact, rows_of_publics, terms_
 from privql.audit.faults import Fault, found_in
 from privql.audit.fitting import Meets
 from privql.audit.reference.relations import rows as rows_in
-from privql.audit.scratch import engine_over
+from privql.audit.scratch import one_engine
 from privql.audit.steps import Step
 from privql.audit.world import Bag, Database, World
-from privql.engines.interface import EngineError
+from privql.engines.interface import Computing, EngineError
 from privql.frozen import frozen
 from privql.kernel.bounds import Chosen
 from privql.kernel.measure import Measured, Together
@@ -217,22 +217,20 @@ class Trying:
         some = [
             each.of(choice.choice(each.own)) for each in choice.sample(every, min(len(every), _BY_ENGINE)) if each.own
         ]
-        for units in list(dict.fromkeys([*far, *some]))[:_BY_ENGINE]:
-            tables = self.world.holding(units, units[0][:1] if units else ())
-            said = answered(self.step.wanted, self.step, self.world, tables, self.fault)
-            reference = ByReference(tables)
-            meant = [exact(made, reference, self.step.publics) for made in self.step.wanted]
-            self.found.by_engine += 1
-            if said != meant:
-                self.found.otherwise.append(units)
+        with one_engine(self.world.catalog, terms_of(self.step.wanted)) as over:
+            for units in list(dict.fromkeys([*far, *some]))[:_BY_ENGINE]:
+                tables = self.world.holding(units, units[0][:1] if units else ())
+                said = self._answered(self.fault.engine(over(tables)))
+                reference = ByReference(tables)
+                meant = [exact(made, reference, self.step.publics) for made in self.step.wanted]
+                self.found.by_engine += 1
+                if said != meant:
+                    self.found.otherwise.append(units)
 
-
-def answered(wanted: Sequence[Wanted], step: Step, world: World, tables: Any, fault: Fault) -> Exact | None:
-    """By the engine; None where it fails."""
-    with engine_over(world.catalog, tables, terms_of(wanted)) as engine:
-        lying = fault.engine(engine)
+    def _answered(self, engine: Computing) -> Exact | None:
+        """None where it fails."""
         try:
-            return [exact(made, lying, step.publics) for made in wanted]
+            return [exact(made, engine, self.step.publics) for made in self.step.wanted]
         except EngineError:
             return None
 

@@ -6,8 +6,8 @@ invented rows. What is charged is charged to nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -162,13 +162,20 @@ def _granted(budget: Budget, analyst: str, catalog: Catalog) -> Fraction | None:
     return None
 
 
-def engine_over(catalog: Catalog, tables: Tables, terms: Sequence[Term]) -> DuckDBEngine:
-    """An engine with those private tables that the terms read."""
+@contextmanager
+def one_engine(catalog: Catalog, terms: Sequence[Term]) -> Iterator[Callable[[Tables], DuckDBEngine]]:
+    """With those private tables that the terms read, of one small database after another."""
     from privql.engines.duckdb import DuckDBEngine
 
-    read = {table for term in terms for scan in scans(term.input) for table in scan.tables}
-    frames = {table.name: Rows(frame=frame_with(table, tables)) for table in catalog.tables if table.name in read}
-    return DuckDBEngine(frames, threads=1)
+    names = {table for term in terms for scan in scans(term.input) for table in scan.tables}
+    read = [table for table in catalog.tables if table.name in names]
+    with DuckDBEngine({}, threads=1) as engine:
+
+        def over(tables: Tables) -> DuckDBEngine:
+            engine.read_instead({table.name: frame_with(table, tables) for table in read})
+            return engine
+
+        yield over
 
 
 def frames_of(catalog: Catalog, tables: Tables) -> dict[str, object]:

@@ -19,7 +19,7 @@ from privql.attacks.wards import CHIEF, TABLES, Wards, counted
 from tests.assurance import SOAK, assured
 from tests.docs.markdown import DOCS
 
-SIZES = {"averaging": 150, "differencing": 250, "tracker": 150, "reconstruct": 128, "membership": 400}
+SIZES = {"averaging": 150, "differencing": 200, "tracker": 150, "reconstruct": 128, "membership": 400}
 
 
 def carried_out(name: str, epsilon: str = "1", delta: str = "1e-6", rows: int | None = None) -> Outcome:

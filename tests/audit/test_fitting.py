@@ -16,7 +16,7 @@ from privql.domains import Domain
 from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field
 from tests.audit.test_auditing import audited
 
-QUICK = Given(draws=20, databases=60, replays=0, watched=1)
+QUICK = Given(draws=20, databases=40, replays=0, watched=1)
 JOINED = "FROM visits AS v JOIN patients AS p USING (patient_id)"
 QUERIES = [
     "SELECT COUNT(*) FROM patients WHERE age >= 65 AND smoker AND region = 'ASH' AND sex = 'F' AND cost > 500",

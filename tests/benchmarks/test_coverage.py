@@ -43,7 +43,7 @@ def test_quick_cases_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "MOST_DRAWS", 1)
     found: list[Figures] = []
     for case in one_of_each():
-        releases = 500 if case.name in BY_LAW | {"SUM / COUNT", "LN(COUNT)", "n - LAG(n)"} else 100
+        releases = 300 if case.name in BY_LAW | {"SUM / COUNT", "LN(COUNT)", "n - LAG(n)"} else 100
         made = judged(case, releases)
         found.append(made)
         assert made.coverage >= 0.95 - 4 * math.sqrt(0.05 * 0.95 / made.given), str(case)

@@ -38,7 +38,7 @@ from tests.check.blocks import ENV, block
 from tests.soundness.queries import KEYS, Queries
 from tests.soundness.world import HOSTILE, read
 
-SEEDS = length(4, 400)
+SEEDS = length(3, 400)
 DECLARED: dict[str, tuple[Value, ...]] = {
     **HOSTILE,
     "a": (*range(-3, 8), None),

@@ -28,7 +28,7 @@ from tests.assurance import assured, length
 from tests.engines.arrangements import VECTOR, arranged, plain, world
 from tests.engines.conformance import SALT
 
-PARTS, EACH = range(length(2, 530)), length(12, 20)
+PARTS, EACH = range(length(2, 530)), length(8, 20)
 TERMS, ASKED = 6, 2  # of each world, and how many of these each arrangement of its rows is asked
 LARGE = 300_000  # rows of every fiftieth part of the long form
 

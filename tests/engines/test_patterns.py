@@ -15,7 +15,7 @@ from privql.kernel.scalars import BOOL, INT, TEXT, Apply, Const, Field, Scalar, 
 from tests.assurance import assured, length
 from tests.engines.hosts import HOSTS, Host, refused
 
-PATTERNS = length(250, 6000)
+PATTERNS = length(150, 6000)
 _ATOMS = ("a", "b", "k", "S", "é", "1", "_", " ", ".", "^", "$", r"\b", r"\d", r"\W", r"\s", "[ab]", "[^a]", "[a-k1]",
           "[[:upper:]é-ſ]", r"[^\w\n]", r"\.", r"[\]\-k]", r"\n")  # fmt: skip
 _COUNTS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{2,}", "{1,3}?")

@@ -18,7 +18,7 @@ from tests.assurance import assured, length
 from tests.engines.conformance import SALT
 from tests.engines.files import write
 
-SEEDS, EACH = range(length(2, 2500)), length(20, 40)
+SEEDS, EACH = range(length(2, 2500)), length(12, 40)
 _ALL = ((1, True), (2, True), (2, False))  # threads, optimized or not
 Ways = tuple[tuple[int, bool], ...]
 _MOST = 4000  # rows, that the reference takes a while for

@@ -11,7 +11,7 @@ from privql.functions.scalar import Resolved, evaluate, infer
 from privql.kernel.scalars import INT, Value
 from tests.assurance import assured, length
 
-ROUNDS = length(40, 5000)  # for each function, shared by its signatures
+ROUNDS = length(25, 5000)  # for each function, shared by its signatures
 TRIES = 8
 
 CALLS = calls()

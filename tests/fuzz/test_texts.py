@@ -24,7 +24,7 @@ from tests.fuzz.texts import Texts
 
 SECONDS = 2  # of the processor's time
 QUERIES, POLICIES, HANDED = range(length(4, 1000)), range(length(2, 180)), range(length(2, 80))
-EACH = length(400, 8000)
+EACH = length(250, 8000)
 
 
 @contextmanager

@@ -207,7 +207,7 @@ def test_a_session_that_was_open_before_pads_by_the_policy_in_force(clocked: Clo
     assert clocked.now == began + 60
 
 
-def test_check_and_explain_say_so(mallory: Session) -> None:
+def test_check_and_explain_say_so(clocked: Clock, mallory: Session) -> None:
     told = mallory.check_text(COUNT)
     assert str(told).endswith("\ntime: an answer that is measured takes 2 s, 4 s, 8 s, …")
     assert told.to_json()["padded_seconds"] == "2"

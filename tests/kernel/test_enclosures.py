@@ -102,6 +102,6 @@ def test_where_a_search_begins_is_found_to_the_last_digits_and_on_the_right_side
 
 def test_chances_beyond_all_floats_are_decided() -> None:
     """However many bits they take: a search for a distance ends."""
-    miss = Fraction(1, 10**2500)
-    assert 2500 * 2.302 < tails.halfwidth(Fraction(1), 1 - miss) < 2500 * 2.303
+    miss = Fraction(1, 10**1000)
+    assert 1000 * 2.301 < tails.halfwidth(Fraction(1), 1 - miss) < 1000 * 2.303
     assert found.units_within(30, 20, Fraction(1, 4), 1 - miss) == (10, 50)

@@ -103,8 +103,8 @@ def test_a_fault_at_every_statement_of_everything(tmp_path: Path, monkeypatch: p
     """One statement fails, or all from it on for a while, done or not: a commit, too, of which nobody knows."""
     with assured("ledger-faults") as tally:
         connect, expected = sqlite3.connect, None
-        # every statement; else about one of a dozen
-        stride, offset = (1, 0) if SOAK else (14, list(FAULTS).index(code) * 2)
+        # every statement; else about one of twenty
+        stride, offset = (1, 0) if SOAK else (21, list(FAULTS).index(code) * 2)
         at, reached = 10**9, 10**9
         while at == 10**9 or at <= reached:
             for done in (False, True):

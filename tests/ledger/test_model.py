@@ -17,7 +17,7 @@ from tests.assurance import assured, length
 from tests.ledger.model import Model
 from tests.ledger.told_time import Clock
 
-SEEDS, STEPS = range(length(2, 60)), length(150, 300)
+SEEDS, STEPS = range(length(2, 60)), length(100, 300)
 EACH = 7
 
 

@@ -124,10 +124,10 @@ CORPORA: Mapping[str, Corpus] = {
     "prices": Corpus(150, lambda at: _of_numbers("prices", at)),
     "proofs": Corpus(300, lambda at: _of_numbers("proofs", at)),
     "public": Corpus(150, lambda at: _of_text(Public(at).query(), _tables(clinic.POLICY))),
-    "related": Corpus(600, _related),
+    "related": Corpus(250, _related),
     "shapes": Corpus(len(SHAPES), _shape),
     "terms": Corpus(200, _terms),
     "tpch": Corpus(len(KEYS), _tpch),
     "trees": Corpus(300, _trees),
-    "typed": Corpus(400, lambda at: _of_text(Queries(at).query(), _world())),
+    "typed": Corpus(250, lambda at: _of_text(Queries(at).query(), _world())),
 }

@@ -28,7 +28,7 @@ from tests.mechanisms.random_pairs import random_pair
 from tests.mechanisms.registry import LESS
 from tests.soundness.world import environment
 
-DRAWS = length(1000, 100_000)
+DRAWS = length(600, 100_000)
 ENV = environment()
 NAMED = {pair.name: pair for pair in PAIRS}
 

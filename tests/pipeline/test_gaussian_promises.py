@@ -158,7 +158,7 @@ def test_ten_thousand_answers_are_as_near_as_promised(session: Session) -> None:
 def test_means_and_variances_are_as_near_as_promised(
     session: Session, aggregate: str, true: float, error: float
 ) -> None:
-    runs, far = 100, 0
+    runs, far = 60, 0
     for run in range(runs):
         asked = f"SELECT {aggregate} AS x FROM people WHERE low < {run + 51} WITHIN {error} AT 80% GIVEN COUNT >= 200"
         (answer,) = session.run(f"{asked} SPEND DELTA 1e-6 USING GAUSSIAN").rows[0]

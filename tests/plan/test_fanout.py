@@ -104,7 +104,7 @@ QUERIES = [
 def test_no_more_rows_agree_than_is_claimed(text: str) -> None:
     choice = random.Random(text)
     connection = duckdb.connect()
-    for _ in range(12):
+    for _ in range(8):
         tables = random_tables(choice)
         for name, (columns, rows) in tables.items():
             listed = ", ".join(f"{column} BIGINT" for column in columns)

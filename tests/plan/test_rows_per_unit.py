@@ -22,7 +22,7 @@ from privql.policy.build import build_catalog
 from tests.soundness.related import environment
 from tests.soundness.related_queries import Queries
 
-QUERIES = 200
+QUERIES = 130
 JOINED = """
 CREATE UNIT person;
 CREATE PRIVATE TABLE a (k INT KEY, u TEXT UNIT person, x TEXT) AT MOST 3 ROWS PER UNIT;

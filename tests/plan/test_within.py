@@ -105,7 +105,7 @@ GRANT b TO alice;
 )
 def test_answers_are_as_near_as_promised(aggregate: str, true: float, error: float) -> None:
     """Of the data that are the worst, in exactly so many rows; each query is another, so that it is measured anew."""
-    rows, runs = 200, 70
+    rows, runs = 200, 50
     people = pd.DataFrame({"id": range(rows), "low": [0] * rows, "flag": [at % 2 for at in range(rows)]})
     far = 0
     with privql.connect(policy=WORST, frames={"people": people}, analyst="alice") as session:
@@ -158,5 +158,5 @@ def test_whatever_is_said_of_an_answer_is_priced_or_refused(session: Session, wi
     """However it is written: products and quotients have the same upper limit as numbers."""
     for aggregate in ("COUNT(*)", "SUM(age)", "AVG(age)", "VAR_POP(age)", "MEDIAN(age)"):
         for given in ("", *(f" GIVEN COUNT >= {each}" for each in SAID)):
-            for params in ({"n": 10**300}, {"n": 1e-300}, {"n": 50}):
+            for params in ({"n": 10**300}, {"n": 1e-300}, {"n": 50}) if "$n" in within + given else ({},):
                 session.check(f"SELECT {aggregate} FROM patients WITHIN {within}{given}{noise}", params)

@@ -102,7 +102,7 @@ types = st.one_of(
 columns = st.lists(st.tuples(types, st.sampled_from(["", " NOT NULL", " KEY"])), max_size=5)
 
 
-@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(columns, st.sampled_from(["KEY", "", "ROW", "AT MOST 2"]), st.integers(0, 60), st.booleans())
 def test_invented_rows_obey_the_policy(options: list[tuple[str, str]], unit: str, rows: int, composite: bool) -> None:
     written = [f"c{index} {type}{option}" for index, (type, option) in enumerate(options)]

@@ -27,7 +27,7 @@ from tests.soundness.related_neighbours import SALT
 
 MANY = 1_000_000
 ENV = environment(MANY, change_one=False)
-DATABASES = length(3, 40)
+DATABASES = length(2, 40)
 Worlds = list[tuple[Tables, DuckDBEngine, Plain]]
 X, Y = "v.minutes", "v.vid % 7"
 THIRD = f"CAST({X} AS DOUBLE) / 3"  # no grid holds it

@@ -73,7 +73,7 @@ def test_without_noise_the_answers_are_plain_sqls(item: str, grouped: bool, exac
     choice = random.Random(4)
     group = "s, " if grouped else ""
     check = checked(f"SELECT {group}{item} AS x FROM people{' GROUP BY s' if grouped else ''} SPEND EPSILON 1")
-    for _ in range(6):
+    for _ in range(4):
         rows = rows_of(choice)
         wanted = plainly(item, rows, grouped)
         for row in exactly.answer(check, {"people": rows}).rows:

@@ -17,7 +17,7 @@ from tests.soundness.exactly import Exactly, public_engine
 from tests.soundness.neighbours import moves
 from tests.soundness.world import KINDS, environment, random_row
 
-QUERIES = length(60, 2000)
+QUERIES = length(40, 2000)
 ENV = environment()
 ARGUMENTS = ["COUNT(*", "COUNT(a", "COUNT(k", "SUM(a", "SUM(b", "SUM(c", "SUM(f", "SUM(a * b", "SUM(CLAMP(w, -2, 1)"]
 FILTERS = [

@@ -11,7 +11,7 @@ from privql.pipeline.check import check_text
 from tests.soundness.related_queries import Queries
 from tests.soundness.test_related import ENVS, limited
 
-QUERIES = 250
+QUERIES = 150
 CONSTRUCTS = {
     "rank": r"(ROW_NUMBER|RANK|NTILE)\([0-9]?\) OVER",
     "neighbour": r"\b(LAG|LEAD|FIRST_VALUE|LAST_VALUE|NTH_VALUE)\(",
