@@ -73,6 +73,10 @@ def typed(node: ast.Expr, place: Place) -> Typed:
         case ast.InQuery(operand=operand, query=query, negated=negates):
             tested = identifier(operand, place) or typed(operand, place)
             return negated(subquery("in", query, place, node.span, tested), negates)
+        case ast.Quantified(op="=", left=left, quantifier="ANY", query=query):
+            return typed(ast.InQuery(left, query, False, span=node.span), place)
+        case ast.Quantified(op="<>", left=left, quantifier="ALL", query=query):
+            return typed(ast.InQuery(left, query, True, span=node.span), place)
         case ast.Quantified(op=op, left=left, quantifier=quantifier, query=query):
             kind: SubqueryKind = "any" if quantifier == "ANY" else "all"
             return subquery(kind, query, place, node.span, typed(left, place), op)

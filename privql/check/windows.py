@@ -218,5 +218,9 @@ def _edge(edge: ast.FrameEdge, frame: ast.Frame, place: Place) -> FrameBound:
         case Const(value=tuple(parts)) if frame.unit == "RANGE" and min(parts) >= 0:
             return FrameBound(edge.kind, size.term)
         case _:
-            message = "a frame's size must be a constant that is not negative"
-            raise refuse("PQL0308", message, edge.size.span, help="write a whole number, or after RANGE an INTERVAL")
+            message = (
+                "a frame's size must be a constant that is not negative: a whole number of 64 bits, or an INTERVAL"
+            )
+            counted = "groups" if frame.unit == "GROUPS" else "rows"
+            help = f"write the number of {counted}, or as in `RANGE INTERVAL '7' DAY PRECEDING`"
+            raise refuse("PQL0308", message, edge.size.span, help=help)

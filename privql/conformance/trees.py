@@ -13,6 +13,7 @@ from privql.conformance.rows import Row
 from privql.conformance.terms import CALLS, COLUMNS, SMALL, Terms, hostile_rows
 from privql.kernel.features import (
     FACTOR_LIMIT,
+    STEP_LIMIT,
     Bits,
     Different,
     Extreme,
@@ -81,8 +82,8 @@ def tables(random: Random, rows: int) -> dict[str, list[Row]]:
     return made
 
 
-def _few(steps: Steps) -> Steps:
-    return replace(steps, high=min(steps.high, steps.low + FACTOR_LIMIT))
+def _few(steps: Steps, most: int) -> Steps:
+    return replace(steps, high=min(steps.high, steps.low + most))
 
 
 def _short(rows: list[Row]) -> list[Row]:
@@ -242,7 +243,8 @@ class Trees(Terms):
                 return Splice(text, self.random.choice((", ", "", "'")), self.order(columns), where)
             case 7:
                 factors = [self.steps(columns) for _ in range(self.random.choice((1, 2)))]
-                return Moment(tuple(map(_few, factors)), where)
+                most = STEP_LIMIT if len(factors) == 1 else FACTOR_LIMIT
+                return Moment(tuple(_few(steps, most) for steps in factors), where)
             case _:
                 return Different(self.value_of(columns), where)
 

@@ -117,7 +117,8 @@ class Splice:
 class Moment:
     """The sum of products of one factor or two, each counted in steps from its lower bound: a DECIMAL(38,0).
 
-    NULL of none; a row where a factor is NULL adds nothing. Factors have at most 2^40 steps: 2^45 rows fit 38 digits.
+    NULL of none; a row where a factor is NULL adds nothing. A single factor has at most 2^62 steps, and each of two has
+    2^40: 2^45 rows fit 38 digits.
     """
 
     factors: tuple[Steps, ...]

@@ -64,10 +64,11 @@ def feature(made: Feature | Contribution, columns: Columns) -> None:
         case Moment(factors=factors):
             if not 1 <= len(factors) <= 2:
                 raise Unproved("a moment has one factor or two")
+            most = STEP_LIMIT if len(factors) == 1 else FACTOR_LIMIT
             for steps in factors:
                 _stepped(steps, columns)
-                if steps.high - steps.low > FACTOR_LIMIT:
-                    raise Unproved("factors have at most 2^40 steps")
+                if steps.high - steps.low > most:
+                    raise Unproved("one factor has at most 2^62 steps, and each of two 2^40")
         case Powers(factors=powers):
             if not 1 <= len(powers) <= 2 or not all(1 <= degree <= 2 for _, degree in powers):
                 raise Unproved("powers have one factor or two, of degree 1 or 2")

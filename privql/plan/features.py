@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from privql.check.conditions import also, present
 from privql.check.relations import Aggregate, Members
-from privql.domains import grid_of
 from privql.functions.aggregate.within import MOMENTS
 from privql.functions.scalar.text import LONGEST
 from privql.kernel import rules
 from privql.kernel.features import (
-    STEP_LIMIT,
     Bits,
     Different,
     Extreme,
@@ -23,17 +20,15 @@ from privql.kernel.features import (
     Quantile,
     Rank,
     Splice,
-    Steps,
     Tally,
-    Total,
 )
 from privql.kernel.proved import Unproved
 from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.stable import Stable
 from privql.plan import held
-from privql.plan.bounds import steps_of
+from privql.plan.added_up import added_up, in_units
 from privql.plan.declared import applied
-from privql.plan.moments import moment
+from privql.plan.moments import moment, within
 
 _ONE = Const(1, INT)
 _TOO_LONG = LONGEST + 1  # characters
@@ -119,13 +114,12 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             high = feature("above", Quantile(one.argument, share, "ABOVE", one.where), FLOAT)
             return _between(low, high, share, feature("present", Tally(_present(one)), INT))
         case "sum" | "avg":
-            steps = _steps(one)
-            total = feature("total", Total(steps, one.where), INT)
+            totals = added_up(one, _present(one), feature)
             if one.function == "sum":
-                return _in_units(total, steps.grid, one.type)
-            count = feature("present", Tally(_present(one)), INT)
-            sum = applied("mul", _cast(total, FLOAT), Const(float(steps.grid), FLOAT))
-            return applied("div", sum, _cast(count, FLOAT))
+                return in_units(totals, one.type)
+            count = _cast(feature("present", Tally(_present(one)), INT), FLOAT)
+            mean = applied("div", in_units(totals, FLOAT), count)
+            return within(mean, one.domain) if one.domain.bounded else mean
         case function if function in MOMENTS:
             return moment(one, _present(one), lambda suffix, made: feature(suffix, made, _moment_type(made)))
         case function:
@@ -179,27 +173,6 @@ def _present(one: Aggregate) -> Scalar:
         where = also(where, present(value))
     assert where is not None
     return where
-
-
-def _steps(one: Aggregate) -> Steps:
-    """As fine as the type is, or as fine as a bounded range needs."""
-    assert one.argument is not None
-    if one.domain.bounded or one.domain.empty:
-        return steps_of(one.argument, one.domain, spread=False)
-    grid = grid_of(one.argument.type)
-    assert grid is not None  # sums of FLOAT without bounds are refused
-    return Steps(one.argument, grid, -STEP_LIMIT, STEP_LIMIT)
-
-
-def _in_units(total: Field, grid: Fraction, type: ValueType) -> Scalar:
-    match type.kind:
-        case "INT":
-            return total if grid == 1 else applied("mul", total, Const(int(grid), INT))
-        case "FLOAT":
-            return applied("mul", _cast(total, FLOAT), Const(float(grid), FLOAT))
-        case _:
-            written = decimal(len(str(grid.numerator)) + type.scale, type.scale)
-            return _cast(applied("mul", _cast(total, decimal(19, 0)), Const(grid, written)), type)
 
 
 def _cast(value: Scalar, type: ValueType) -> Scalar:

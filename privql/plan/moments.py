@@ -36,7 +36,7 @@ def moment(one: Aggregate, present: Scalar, made: Made) -> Scalar:
         mean = applied("div", apart(i, j), applied("mul", count, others))
         scaled = _times(_times(mean, factors[i].grid), factors[j].grid)
         name = f"var_{kind}" if one.function in SPREADS else f"covar_{kind}"
-        return _within(scaled, domain_within(name, tuple(domain for _, domain in named), None))
+        return within(scaled, domain_within(name, tuple(domain for _, domain in named), None))
 
     def mean(at: int) -> Scalar:
         total = applied("add", sums[at], applied("mul", n, Const(Fraction(factors[at].low), _WHOLE)))
@@ -52,7 +52,7 @@ def moment(one: Aggregate, present: Scalar, made: Made) -> Scalar:
         case "corr":
             size = applied("mul", applied("sqrt", apart(0, 0)), applied("sqrt", apart(1, 1)))
             one_at_most = domain_within("corr", (), None)
-            return _within(applied("div", apart(0, 1), size), one_at_most)
+            return within(applied("div", apart(0, 1), size), one_at_most)
         case _:
             slope = _times(applied("div", apart(0, 1), apart(1, 1)), factors[0].grid / factors[1].grid)
             return slope if one.function == "regr_slope" else applied("sub", mean(0), applied("mul", slope, mean(1)))
@@ -63,7 +63,7 @@ def _factor(value: Scalar, domain: Domain) -> Steps:
     return coarsened(steps_of(value, domain, spread=True), FACTOR_LIMIT)
 
 
-def _within(value: Scalar, domain: Domain) -> Scalar:
+def within(value: Scalar, domain: Domain) -> Scalar:
     """Rounding may lead a little beyond the ends of what there can be."""
     if domain.high is None:
         return value

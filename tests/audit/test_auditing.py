@@ -23,7 +23,7 @@ from tests.docs.markdown import DOCS
 from tests.soundness.world import POLICY
 
 HOSPITAL = DOCS / "example" / "policy.pql"
-FEW = Given(draws=300, databases=45, replays=1, watched=3)
+FEW = Given(draws=300, databases=60, replays=1, watched=3)
 
 
 def audited(query: str, given: Given = FEW) -> Report:

@@ -103,6 +103,11 @@ LITERALS = [
     # a string takes its partner's type
     ("SELECT code FROM regions WHERE population = '100'", [("N",)]),
     ("SELECT code FROM regions WHERE '1950-02-28' = founded", [("S",)]),
+    (
+        "SELECT code FROM regions WHERE CLAMP(founded, TIMESTAMP '1955-01-01 00:00:01', DATE '2025-12-31')"
+        " = TIMESTAMP '1955-01-01 00:00:01'",
+        [("N",), ("S",)],
+    ),
     ("SELECT code FROM regions WHERE founded BETWEEN '1940-01-01' AND '1960-01-01'", [("S",)]),
     ("SELECT code FROM regions WHERE founded IN ('1950-02-28', '1960-01-01')", [("S",)]),
     ("SELECT code FROM regions WHERE open = 'f'", [("S",)]),

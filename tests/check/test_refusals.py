@@ -71,6 +71,8 @@ SELECT CLAMP(population, 5, 'two') FROM regions
 SELECT CLAMP(population, 5, TRUE) FROM regions
 SELECT CLAMP(population, 5, INTERVAL '1' DAY) FROM regions
 SELECT CLAMP(founded, '2024-02-01', '2024-01-01') FROM regions
+SELECT CLAMP(founded, DATE '2024-02-01', TIMESTAMP '2024-01-01 00:00:00') FROM regions
+SELECT SUM(population) OVER (ORDER BY population RANGE 0.5 PRECEDING) FROM regions
 SELECT ARRAY[1, 2] FROM regions
 SELECT DATE '2024-13-01'
 SELECT 1e400

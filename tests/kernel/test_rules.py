@@ -346,7 +346,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     "a share below none": lambda: of_groups(Quantile(V, -0.5, "LEAST")),
     "no factor": lambda: of_groups(Moment(())),
     "three factors": lambda: of_groups(Moment((STEPS, STEPS, STEPS))),
-    "a wide factor": lambda: of_groups(Moment((Steps(V, Fraction(1), -1, 2**40),))),
+    "a wide factor": lambda: of_groups(Moment((Steps(V, Fraction(1), -1, 2**62),))),
+    "two wide factors": lambda: of_groups(Moment((STEPS, Steps(V, Fraction(1), -1, 2**40)))),
     "a place before the first": lambda: over(("a", Nth(V, 0, None))),
     "a frame beyond all": lambda: over(("a", Over(Tally(), Frame("ROWS", None, 2**62 + 1)))),
     "a frame before all": lambda: over(("a", Over(Tally(), Frame("ROWS", -(2**62) - 1, None)))),
@@ -376,8 +377,9 @@ def test_steps_reach_to_their_limit(low: int, high: int) -> None:
 
 def test_factors_reach_to_their_limit() -> None:
     for low, high in ((0, 2**40), (-1, 2**40 - 1), (-(2**40), 0)):
-        for factors in (1, 2):
-            assert of_groups(Moment((Steps(V, Fraction(1), low, high),) * factors)).rows == 1
+        assert of_groups(Moment((Steps(V, Fraction(1), low, high),) * 2)).rows == 1
+    for low, high in ((0, 2**62), (-1, 2**62 - 1), (-(2**61), 2**61)):
+        assert of_groups(Moment((Steps(V, Fraction(1), low, high),))).rows == 1
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])

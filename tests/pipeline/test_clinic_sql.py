@@ -45,6 +45,8 @@ def sides() -> Iterator[tuple[Session, duckdb.DuckDBPyConnection]]:
         "0 IN (SELECT COUNT(*) FROM visits AS v WHERE v.patient_id = p.patient_id AND v.minutes > p.age)",
         "p.cost > ANY (SELECT v.minutes FROM visits AS v WHERE v.patient_id = p.patient_id)",
         "p.weight IN (SELECT v.minutes FROM visits AS v WHERE v.patient_id = p.patient_id)",
+        "p.patient_id = ANY (SELECT patient_id FROM visits)",
+        "p.patient_id <> ALL (SELECT v.patient_id FROM visits AS v WHERE v.minutes > 70)",
     ],
 )
 def test_a_patient_beside_a_query(where: str, sides: tuple[Session, duckdb.DuckDBPyConnection]) -> None:

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from privql.domains import ORDERED, Domain, finite, grid_of, shared_grid, whole
-from privql.domains.arithmetic import fitted, span, step
+from privql.domains.arithmetic import DAY, fitted, span, step
 from privql.functions.scalar.declare import (
     SMALL,
     Constants,
@@ -81,7 +81,13 @@ def _clamp_typing(types: Types, constants: Constants) -> Resolved | None:
     shared = common(types, constants) if len(types) == 3 else None
     if shared is None or shared.kind in ("TEXT", "BOOL"):
         return None
-    if _ends_turned(padded(types, constants)) is not None:
+    known = padded(types, constants)
+    if shared.kind == "TIMESTAMP":  # a day is the moment at which it begins
+        known = tuple(
+            value * DAY if type.kind == "DATE" and isinstance(value, int) else value
+            for type, value in zip(types, known, strict=True)
+        )
+    if _ends_turned(known) is not None:
         return None
     return Resolved("clamp", (shared, shared, shared), shared)
 
