@@ -82,16 +82,16 @@ def _in_units(total: Scalar, of: Fraction, type: ValueType) -> Scalar:
         case "INT":
             return total if of == 1 else applied("mul", total, Const(int(of), INT))
         case "FLOAT":
-            return applied("mul", _cast(total, type), Const(float(of), type))
+            return applied("mul", cast(total, type), Const(float(of), type))
         case _:
             scale = 0 if of.denominator == 1 else type.scale
             written = decimal(len(str(of.numerator)) + scale, scale)
-            return _cast(applied("mul", _whole(total), Const(of, written)), type)
+            return cast(applied("mul", _whole(total), Const(of, written)), type)
 
 
 def _whole(total: Scalar) -> Scalar:
-    return _cast(total, _WHOLE) if total.type == INT else total
+    return cast(total, _WHOLE) if total.type == INT else total
 
 
-def _cast(value: Scalar, type: ValueType) -> Scalar:
+def cast(value: Scalar, type: ValueType) -> Scalar:
     return value if value.type == type else Apply("cast", (value,), type)

@@ -26,7 +26,7 @@ from privql.kernel.proved import Unproved
 from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType, decimal
 from privql.kernel.stable import Stable
 from privql.plan import held
-from privql.plan.added_up import added_up, in_units
+from privql.plan.added_up import added_up, cast, in_units
 from privql.plan.declared import applied
 from privql.plan.moments import moment, within
 
@@ -117,7 +117,7 @@ def value_of(one: Aggregate, features: dict[str, Feature]) -> Scalar:
             totals = added_up(one, _present(one), feature)
             if one.function == "sum":
                 return in_units(totals, one.type)
-            count = _cast(feature("present", Tally(_present(one)), INT), FLOAT)
+            count = cast(feature("present", Tally(_present(one)), INT), FLOAT)
             mean = applied("div", in_units(totals, FLOAT), count)
             return within(mean, one.domain) if one.domain.bounded else mean
         case function if function in MOMENTS:
@@ -145,7 +145,7 @@ def _moment_type(made: Feature) -> ValueType:
 
 def _between(low: Field, high: Field, share: float, present: Field) -> Scalar:
     """Between the neighbours of place (n - 1)·share, as far as that is from the lower."""
-    place = applied("mul", applied("sub", _cast(present, FLOAT), Const(1.0, FLOAT)), Const(share, FLOAT))
+    place = applied("mul", applied("sub", cast(present, FLOAT), Const(1.0, FLOAT)), Const(share, FLOAT))
     far = applied("sub", place, applied("floor", place))
     near = applied("sub", Const(1.0, FLOAT), far)
     value = applied("add", applied("mul", low, near), applied("mul", high, far))
@@ -173,7 +173,3 @@ def _present(one: Aggregate) -> Scalar:
         where = also(where, present(value))
     assert where is not None
     return where
-
-
-def _cast(value: Scalar, type: ValueType) -> Scalar:
-    return value if value.type == type else Apply("cast", (value,), type)
