@@ -53,7 +53,7 @@ from privql.finish.result import Release
 from privql.kernel.cost import Cost
 from privql.kernel.features import Steps, Tally, Total
 from privql.kernel.noises import Noise
-from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, ValueType
+from privql.kernel.scalars import FLOAT, INT, Apply, Const, Field, Scalar, Value, ValueType
 from privql.kernel.sums import Balance, Powers
 from privql.kernel.terms import Unit
 from privql.noise.gaussian import rounded_gaussian
@@ -209,6 +209,13 @@ class Figures:
         return self.covered / max(self.given, 1)
 
 
+def _number(end: Value, beyond: float) -> float:
+    if end is None:
+        return beyond
+    assert isinstance(end, int | float | Fraction)
+    return float(end)
+
+
 def judged(case: Case, releases: int, confidence: Fraction = Fraction(95, 100), batch: int = 500) -> Figures:
     given = covered = endless = answers = 0
     widths: list[float] = []
@@ -224,8 +231,7 @@ def judged(case: Case, releases: int, confidence: Fraction = Fraction(95, 100), 
             if value is None or pair is None:
                 continue
             given += 1
-            low = -math.inf if pair[0] is None else float(pair[0])  # type: ignore[arg-type]
-            high = math.inf if pair[1] is None else float(pair[1])  # type: ignore[arg-type]
+            low, high = _number(pair[0], -math.inf), _number(pair[1], math.inf)
             covered += low <= truth <= high
             found.append(float(value))
             if math.isfinite(high - low):

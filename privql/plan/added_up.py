@@ -85,7 +85,7 @@ def _in_units(total: Scalar, of: Fraction, type: ValueType) -> Scalar:
             return applied("mul", cast(total, type), Const(float(of), type))
         case _:
             scale = 0 if of.denominator == 1 else type.scale
-            written = decimal(len(str(of.numerator)) + scale, scale)
+            written = decimal(min(len(str(of.numerator)) + scale, 38), scale)  # of 38 places, it is below 1
             return cast(applied("mul", _whole(total), Const(of, written)), type)
 
 

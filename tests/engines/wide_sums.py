@@ -19,7 +19,7 @@ from privql.policy.build import build_catalog
 from privql.policy.findings import accepted
 from tests.engines.conformance import SALT
 
-TYPES = (INT, *(decimal(*of) for of in ((15, 2), (18, 18), (19, 0), (28, 10), (38, 3))))
+TYPES = (INT, *(decimal(*of) for of in ((15, 2), (18, 18), (19, 0), (28, 10), (38, 3), (38, 38))))
 POLICY = f"""
 CREATE UNIT u;
 CREATE PRIVATE TABLE w (k TEXT UNIT u, {", ".join(f"x{at} {type}" for at, type in enumerate(TYPES))})

@@ -13,7 +13,7 @@ import privql
 from privql.kernel.scalars import INT, ValueType, decimal
 
 UNITS, ROWS = 4, 5
-TYPES = [INT, *(decimal(*of) for of in ((15, 2), (18, 18), (19, 0), (28, 10), (37, 3)))]
+TYPES = [INT, *(decimal(*of) for of in ((15, 2), (18, 18), (19, 0), (28, 10), (37, 3), (38, 38)))]
 POLICY = """
 CREATE UNIT u;
 CREATE PRIVATE TABLE w (k TEXT UNIT u, x {type}) AT MOST 5 ROWS PER UNIT;

@@ -103,7 +103,8 @@ def _ends_turned(known: Constants) -> str | None:
 
 
 def _clamped(value: Any, low: Any, high: Any) -> Value:
-    return low if value <= low else (high if value >= high else value)  # type: ignore[no-any-return]
+    found: Value = low if value <= low else (high if value >= high else value)
+    return found
 
 
 # ---- domains
